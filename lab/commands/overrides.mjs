@@ -1,4 +1,5 @@
 /* Actions on overrides: other limits for some keys until a time, in every process of the store, without a deploy. */
+import { policy } from 'headgate'
 import { confirm } from '../cli/confirm.mjs'
 import { numberOf } from '../cli/options.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
@@ -82,7 +83,7 @@ export const performOverrides = {
     const target = targetOf(known, { limiter, scope, key, prefix, replaces: options.policies !== undefined })
     if (!yes && !(await confirm(questionOf(override), 'override')))
       return { result: { written: null }, text: 'Nothing was changed.', code: 1 }
-    const policies = known.policies.length > 0 ? known.policies : policiesOfScopes(['default'])
+    const policies = policiesFor(known, options.policy, scope ?? known.scopes[0])
     const made = await withLimiter(store, limiter, policies, (each) => each.override(target, options))
     const written = shownOf(made, known)
     const report = overridesReport(store.server, limiter, [written], known)
@@ -107,6 +108,16 @@ export const performOverrides = {
       return { result: { limiter, removed: id }, text: `Removed the override ${words}.` }
     })
   },
+}
+
+/**
+ * Policies with which the library takes an override. A policy that is not known may exist in the application, so the report, and not an
+ * error, says whether the override is effective. @param {string | undefined} name of the override's policy @param {string} [scope] of its keys
+ */
+function policiesFor({ policies }, name, scope = 'default') {
+  const known = policies.length > 0 ? policies : policiesOfScopes(['default'])
+  if (name === undefined || known.some((each) => each.name === name)) return known
+  return [...known, policy('1/1s', { name, scope })]
 }
 
 function questionOf({ limiter, key, prefix, options: { until, reason: _, ...numbers } }) {

@@ -16,6 +16,11 @@ export const monotonicClock: Clock = microseconds
  */
 export const wallClock: Clock = () => Date.now() * 1000
 
+/** The milliseconds from now until a time, at least 0. @param time in milliseconds since the epoch, or Infinity */
+export function timeUntil(time: number): number {
+  return time === Infinity ? Infinity : Math.max(0, Math.ceil(time - wallClock() / 1000))
+}
+
 /**
  * Calls the clock once, and returns the clock.
  * @throws HeadgateError `HEADGATE_CLOCK` unless the time is a whole number of microseconds, 0 or more

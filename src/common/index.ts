@@ -6,7 +6,7 @@
 export { asError } from './as-error.ts'
 export { base64 } from './base64.ts'
 export { boundMethods } from './bound-methods.ts'
-export { type Clock, checkClock, monotonicClock, wallClock } from './clock.ts'
+export { type Clock, checkClock, monotonicClock, timeUntil, wallClock } from './clock.ts'
 export { type Duration, durationText, longestWindow, milliseconds, monthFix, warnOfSeconds } from './duration.ts'
 export {
   type ErrorCode,

@@ -69,8 +69,16 @@ export interface InspectedLimiter {
   readonly onChange: StateRule
 }
 
-/** Describes the states and the bans of a call's keys. @param kept what the store has for each key, one key for each scope (kind of key) */
-export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
+/**
+ * Describes the states and the bans of a call's keys.
+ * @param kept what the store has for each key, one key for each scope (kind of key)
+ * @param wait the wait in milliseconds, if it is not the wait under the policies, because an override ends earlier
+ */
+export function inspectionOf(
+  { policies, scopes, onChange }: InspectedLimiter,
+  kept: readonly KeptKey[],
+  wait?: number,
+): Inspection {
   const inspected = policies?.map((policy) => {
     const key = kept[scopes.indexOf(policy.scope)] as KeptKey
     return inspectOwn(key.policies?.find(({ name }) => name === policy.name) ?? policy, key, onChange)
@@ -84,7 +92,7 @@ export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, k
   const ban = kept.map((key, n) => banOf(key, scopes[n] as string)).reduce(longerBan, undefined)
   const source: Source = kept.map((key) => key.source ?? 'store').find((each) => each !== 'store') ?? 'store'
   // With spread syntax, a list of a million keys takes several seconds longer.
-  return Object.assign(inspected === undefined ? joined(others, [], ban) : joined(inspected, others, ban), {
+  return Object.assign(inspected === undefined ? joined(others, [], ban) : joined(inspected, others, ban, wait), {
     at: Math.floor((kept[0] as KeptKey).now / 1000),
     source,
     exact: !kept.some(({ atMost }) => atMost),
@@ -97,10 +105,16 @@ function banOf({ now, ban }: KeptKey, scope: string): CallBan | undefined {
   return lasting && callBan(scope, lasting, now)
 }
 
-function joined(policies: readonly PolicyInspection[], others: readonly PolicyInspection[], ban: CallBan | undefined) {
+function joined(
+  policies: readonly PolicyInspection[],
+  others: readonly PolicyInspection[],
+  ban: CallBan | undefined,
+  wait?: number,
+) {
   const enforced = policies.filter(({ shadow }) => !shadow)
-  const byPolicies = Math.max(0, ...enforced.map((policy) => policy.retryAfter))
-  const binding = enforced.find((policy) => policy.retryAfter === byPolicies)
+  const longest = Math.max(0, ...enforced.map((policy) => policy.retryAfter))
+  const binding = enforced.find((policy) => policy.retryAfter === longest)
+  const byPolicies = wait ?? longest
   const bannedFor = Math.ceil((ban?.wait ?? 0) / 1000)
   const retryAfter = Math.max(byPolicies, bannedFor)
   const times = [...policies, ...others].flatMap(({ lastUsedAt }) => lastUsedAt ?? [])

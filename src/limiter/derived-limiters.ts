@@ -24,15 +24,26 @@ export function deciderOf<Limiter>({ override }: Decision, limiter: Limiter): Li
 export class DerivedLimiters<Limiter> implements OverriddenLimiter<Limiter> {
   readonly scopes: readonly string[]
   readonly plan: readonly Policy[]
+  readonly askLater: OverriddenLimiter<Limiter>['askLater']
   readonly #make: Make<Limiter>
   readonly #made = new LRUCache<string, Derived<Limiter>>({ max: most })
   /** The result of `under` for the overrides that the last call used. */
   #view: OverrideView<Limiter> | undefined
 
-  /** @param plan the policies of the limiter without a penalty @param make makes a limiter with other policies */
-  constructor(scopes: readonly string[], plan: readonly Policy[], make: Make<Limiter>) {
+  /**
+   * @param plan the policies of the limiter without a penalty
+   * @param later asks again about a call with this cost, under the policies that apply when an override ends
+   * @param make makes a limiter with other policies
+   */
+  constructor(
+    scopes: readonly string[],
+    plan: readonly Policy[],
+    later: (cost: number) => OverriddenLimiter<Limiter>['askLater'],
+    make: Make<Limiter>,
+  ) {
     this.scopes = scopes
     this.plan = plan
+    this.askLater = (next, command) => later(command.costs as number)(next, command)
     this.#make = make
   }
 

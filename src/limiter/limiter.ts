@@ -3,7 +3,7 @@ import type { Policy } from '../algorithms/index.ts'
 import { type MaybePromise, needsPromise } from '../common/index.ts'
 import type { Match } from '../overrides/index.ts'
 import type { CallerCalendars, Decision } from '../policy/index.ts'
-import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
+import type { CheckedLedger } from '../stores/contract/index.ts'
 import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
 import { askedBy, costOf, costsOf, keysOf } from './call-arguments.ts'
 import { bookBoth, candidateExtras } from './candidate/index.ts'
@@ -53,8 +53,8 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   readonly #ledger: CheckedLedger
   /** The counters of the keys with the most calls, for each scope (such as `user`). Undefined if the option `top` is not set. */
   readonly #counts: readonly SpaceSaving[] | undefined
-  /** Set if the policies of this limiter come from an override: no other override then applies. */
-  readonly #override: OverrideExtent | undefined
+  /** Set for the limiter of a plan (policies of one caller). With `override`, the policies come from an override: no other then applies. */
+  readonly #given: PlanOptions<RateLimiter> | undefined
   #derived: DerivedLimiters<RateLimiter> | undefined
 
   /**
@@ -71,15 +71,15 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
     plans.registerName(this.policies)
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#counts = plans.options.heavyKeys?.of(this.scopes)
-    this.#override = options instanceof PlanOptions ? options.override : undefined
-    this.#ledger = plans.open(this.policies, this.scopes, this.#override)
+    this.#given = options instanceof PlanOptions ? options : undefined
+    this.#ledger = plans.open(this.policies, this.scopes, this.#given?.override)
     this.candidate = tried && new RateLimiter(new PlanOptions(tried, plans.candidates))
   }
 
   protected open(scopes: readonly string[]): ShownLimiter {
     const whole = scopes.length === this.scopes.length
     const policies = whole ? this.policies : this.policies.filter(({ scope }) => scopes.includes(scope))
-    const ledger = whole ? this.#ledger : this.plans.open(policies, scopes, this.#override)
+    const ledger = whole ? this.#ledger : this.plans.open(policies, scopes, this.#given?.override)
     return { ledger, policies, scopes, onChange: this.plans.options.onChange }
   }
 
@@ -89,12 +89,17 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
 
   protected override match(keys: readonly (string | undefined)[]): Match<RateLimiter> | undefined {
     const { table } = this.plans.overrides
-    if (table === undefined || this.#override !== undefined) return undefined
-    this.#derived ??= new DerivedLimiters(this.scopes, this.known(), (policies, extent) => {
-      const penalty = this.penalty ?? false
-      const limiter = new RateLimiter(new PlanOptions({ policies, penalty }, this.plans, extent))
-      return { limiter, ledger: limiter.#ledger }
-    })
+    if (table === undefined || this.#given?.override !== undefined) return undefined
+    this.#derived ??= new DerivedLimiters(
+      this.scopes,
+      this.known(),
+      (cost) => this.later(cost),
+      (policies, extent) => {
+        const penalty = this.penalty ?? false
+        const limiter = new RateLimiter(new PlanOptions({ policies, penalty }, this.plans, extent))
+        return { limiter, ledger: limiter.#ledger }
+      },
+    )
     return this.#derived.under(table).find(keys)
   }
 
@@ -136,12 +141,8 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   consumeSync(key: Key, options?: CostOptions): Decision {
     if (!this.store.synchronous) throw needsPromise()
     const cost = costOf(options)
-    return this.#compared(
-      this.#decide(key, cost, options?.calendar && options),
-      key,
-      cost,
-      options?.calendar,
-    ) as Decision
+    const decision = this.#decide(key, cost, options?.calendar && options)
+    return this.#compared(decision, key, cost, options?.calendar) as Decision
   }
 
   /**
@@ -163,17 +164,12 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
 
   /** Asks the candidate, if there is one, about a call that was just decided. Returns the decision. */
   #compared(decision: MaybePromise<Decision>, key: Key, cost: AnyCost, calendar?: CallerCalendars): typeof decision {
-    if (this.candidate !== undefined) this.#compare(this.candidate, decision, key, cost, calendar)
+    if (this.candidate !== undefined) this.#compare(decision, key, cost, calendar)
     return decision
   }
 
-  #compare(
-    candidate: RateLimiter,
-    decision: MaybePromise<Decision>,
-    key: Key,
-    cost: AnyCost,
-    calendar: CallerCalendars | undefined,
-  ): void {
+  #compare(decision: MaybePromise<Decision>, key: Key, cost: AnyCost, calendar: CallerCalendars | undefined): void {
+    const candidate = this.candidate as RateLimiter
     const tried = candidateExtras(candidate.policies, this.policies, calendar)
     const ask = () => candidate.#decide(key, this.renamed(cost, candidate.policies), tried)
     this.plans.comparison?.add({ instance: this, key, cost }, decision, ask)
@@ -202,31 +198,29 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   }
 
   #decideUnder(match: Match<RateLimiter>, key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
-    const { limiter, ledger, renamed } = match
+    const { limiter, renamed } = match
+    const ledger = this.#ledgerUnder(match, cost)
     return limiter.#decide(key, renamed ? this.renamed(cost, limiter.policies) : cost, extras, ledger)
   }
 
-  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
-    const reservation = this.#bookAlone(key, cost, maxWait, extras, expires)
-    const { candidate } = this
-    const { comparison } = this.plans
-    if (candidate === undefined || comparison === undefined) return reservation
-    const tried = candidateExtras(candidate.policies, this.policies, extras?.calendar)
-    const book = () => candidate.#bookAlone(key, this.renamed(cost, candidate.policies), maxWait, tried)
-    return bookBoth(comparison, { instance: this, key, cost }, reservation, book)
+  #ledgerUnder(match: Match<RateLimiter>, cost: AnyCost): CheckedLedger {
+    return typeof cost === 'number' ? match.ledger : match.naming(match.limiter.#ledger, this.later(cost))
   }
 
-  #bookAlone(
-    key: Key,
-    given: AnyCost,
-    maxWait: number,
-    extras?: CallExtras,
-    expires?: number,
-  ): MaybePromise<Reservation> {
+  #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
+    const reservation = this.#take(key, cost, maxWait, extras, expires)
+    const { candidate, plans } = this
+    if (candidate === undefined || plans.comparison === undefined) return reservation
+    const tried = candidateExtras(candidate.policies, this.policies, extras?.calendar)
+    const book = () => candidate.#take(key, this.renamed(cost, candidate.policies), maxWait, tried)
+    return bookBoth(plans.comparison, { instance: this, key, cost }, reservation, book)
+  }
+
+  #take(key: Key, given: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
     const keys = keysOf(key, this.scopes)
     const match = this.match(keys)
     const { policies } = match?.limiter ?? this
-    const ledger = match?.ledger ?? this.#ledger
+    const ledger = match === undefined ? this.#ledger : this.#ledgerUnder(match, given)
     const cost = match?.renamed ? this.renamed(given, policies) : given
     const plan = extras?.plan ?? (match?.renamed ? this.policies : undefined)
     const asked = askedBy(cost, policies, this.store)

@@ -1,7 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Policy } from '../algorithms/index.ts'
-import { flag, optional, readOptions, scopeOf, whole } from '../common/index.ts'
-import { type InspectedLimiter, type Inspection, inspectionOf, type KeptListing } from '../inspection/index.ts'
+import { flag, optional, readOptions, scopeOf, timeUntil, whole } from '../common/index.ts'
+import {
+  type InspectedLimiter,
+  type Inspection,
+  inspectionOf,
+  type KeptKey,
+  type KeptListing,
+} from '../inspection/index.ts'
+import type { Match } from '../overrides/index.ts'
 import type { CheckedLedger } from '../stores/contract/index.ts'
 
 /** The options of `list`. */
@@ -89,4 +96,23 @@ function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
 /** True if the key is banned, or has less than its full quota. A store may also return other keys. */
 function isLive({ ban, policies, others }: Inspection): boolean {
   return ban !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
+}
+
+/**
+ * The inspection of a key under overrides. If the key is refused until after the end of an override, the wait is that of the later policies.
+ * @param shownBy the limiter of a match; without a match, the limiter without overrides
+ */
+export function inspectUnder<Limiter>(
+  match: Match<Limiter>,
+  limiter: ShownLimiter,
+  kept: readonly KeptKey[],
+  shownBy: (match: Match<Limiter> | undefined) => ShownLimiter,
+): Inspection {
+  const inspection = inspectionOf(limiter, kept)
+  const left = timeUntil(match.until)
+  if (inspection.retryAfter < left) return inspection
+  const next = match.next()
+  const shown = shownBy(next)
+  const later = next === undefined ? inspectionOf(shown, kept) : inspectUnder(next, shown, kept, shownBy)
+  return inspectionOf(limiter, kept, Math.max(left, later.retryAfter))
 }

@@ -1,13 +1,13 @@
 import type { Policy } from '../algorithms/index.ts'
 import { allOf, type Duration, getOrInsert, HeadgateError, shown } from '../common/index.ts'
 import { type Inspection, inspectionOf } from '../inspection/index.ts'
-import type { Match, Override, OverrideOptions, OverrideTarget } from '../overrides/index.ts'
+import type { AskLater, Match, Override, OverrideOptions, OverrideTarget, TargetLimiter } from '../overrides/index.ts'
 import type { CheckedLedger, Health, Store } from '../stores/contract/index.ts'
 import { type BanOptions, banTime, type Key, keysOrSomeOf, reasonOf, someKeysOf } from './call-arguments.ts'
 import { runAlike, standIn } from './candidate/index.ts'
 import type { HeavyKey, TopOptions } from './heaviest/index.ts'
 import type { Load } from './limiter-events.ts'
-import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
+import { inspectUnder, type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
 import type { Plans } from './plans.ts'
 import { noStates } from './unlimited.ts'
 
@@ -37,10 +37,7 @@ export abstract class Operations<Limiter extends object> {
     this.load = plans.load
   }
 
-  /**
-   * Opens a ledger (access to the store) for some of the scopes, in the order of all scopes. Returns the ledger, and the policies under
-   * which methods such as `inspect` show a key.
-   */
+  /** Opens a ledger (access to the store) for some scopes, in the order of all scopes, with the policies under which a key is shown. */
   protected abstract open(scopes: readonly string[]): ShownLimiter
 
   /** Does the same as `open`, but opens a ledger only once for the same scopes. */
@@ -57,20 +54,26 @@ export abstract class Operations<Limiter extends object> {
   /** The policies of this limiter that are known so far, without a penalty. */
   protected abstract known(): readonly Policy[]
 
+  /** What an override has to know of this limiter. */
+  protected overridden(): TargetLimiter {
+    return { scopes: this.scopes, policies: this.known(), isFixed: true }
+  }
+
   /** The limiter and the ledger that decide calls with these keys under overrides. Undefined if no override matches a key. */
   protected match(_keys: readonly (string | undefined)[]): Match<Operations<Limiter>> | undefined {
     return undefined
   }
 
-  /** The ledger for the scopes that the key names, and the key of each of these scopes. */
-  protected under(key: Key): ShownKeys<Limiter> {
+  /** The ledger for the scopes that the key names, and the key of each of these scopes. @param later asks again when an override ends */
+  protected under(key: Key, later?: (scopes: readonly string[]) => AskLater<never>): ShownKeys<Limiter> {
     const all = keysOrSomeOf(key, this.scopes)
     const scopes = this.scopes.filter((_, n) => all[n] !== undefined)
     const keys = all.filter((each) => each !== undefined)
     const match = this.match(all)
     if (match === undefined) return { ...this.opened(scopes), keys, match }
     const shown = match.limiter.opened(scopes)
-    return { ...shown, ledger: match.naming(shown.ledger), keys, match }
+    const ledger = match.naming(shown.ledger, later?.(scopes) as AskLater<Operations<Limiter>>)
+    return { ...shown, ledger, keys, match }
   }
 
   /** The ledger of the candidates' states, under every plan. Undefined if the limiter has had no candidate. */
@@ -90,8 +93,10 @@ export abstract class Operations<Limiter extends object> {
    */
   async inspect(key: Key): Promise<Inspection> {
     const { keys, match, ...limiter } = this.under(key)
-    const inspection = inspectionOf(limiter, await limiter.ledger.run({ verb: 'inspect', keys }))
-    return match === undefined ? inspection : { ...inspection, override: match.applied }
+    const kept = await limiter.ledger.run({ verb: 'inspect', keys })
+    if (match === undefined) return inspectionOf(limiter, kept)
+    const shownBy = (next = { limiter: this as Operations<Limiter> }) => next.limiter.opened(limiter.scopes)
+    return { ...inspectUnder(match, limiter, kept, shownBy), override: match.applied }
   }
 
   /**
@@ -207,12 +212,12 @@ export abstract class Operations<Limiter extends object> {
    * store cannot store overrides, and with the store's error if the store fails.
    */
   async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {
-    return (await this.plans.overrides.load()).add({ scopes: this.scopes, policies: this.known() }, target, options)
+    return (await this.plans.overrides.load()).add(this.overridden(), target, options)
   }
 
   /** The overrides that have not ended, read from the store. Rejects with the store's error if the store fails. */
   async overrides(): Promise<readonly Override[]> {
-    return (await this.plans.overrides.load()).list({ scopes: this.scopes, policies: this.known() })
+    return (await this.plans.overrides.load()).list(this.overridden())
   }
 
   /** Ends the override with this id. Resolves to false if no override has the id. Rejects with the store's error if the store fails. */

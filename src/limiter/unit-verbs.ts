@@ -1,5 +1,6 @@
 import type { Policy } from '../algorithms/index.ts'
 import { attempt, callOptions, type MaybePromise } from '../common/index.ts'
+import type { AskLater } from '../overrides/index.ts'
 import type { CallerCalendars, Decision } from '../policy/index.ts'
 import type { OnFailure } from '../stores/contract/index.ts'
 import {
@@ -29,8 +30,15 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
    * Rejects for the same reasons as `consume`.
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    const { ledger, keys, policies = this.policies, scopes, match } = this.under(key)
-    const cost = match?.renamed ? this.renamed(costOf(options), policies, scopes) : costOf(options)
+    const given = costOf(options)
+    const {
+      ledger,
+      keys,
+      policies = this.policies,
+      scopes,
+      match,
+    } = this.under(key, (asked) => this.later(given, asked))
+    const cost = match?.renamed ? this.renamed(given, policies, scopes) : given
     const asked = askedBy(cost, policies, this.store)
     return ledger.run({ verb: 'peek', keys, ...asked, calendar: options?.calendar })
   }
@@ -98,6 +106,20 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
     const { policies } = (match?.limiter as UnitVerbs<Limiter> | undefined) ?? this
     const costs = costsOf(match?.renamed ? this.renamed(cost, policies) : cost, policies)
     return (match?.ledger ?? this.opened().ledger).run({ verb, keys, costs, calendar }, onFailure)
+  }
+
+  /**
+   * Asks about a call again, under the policies that apply when an override ends. Rejects if the store fails.
+   * @param cost the cost as the caller gave it
+   */
+  protected later(cost: AnyCost, scopes: readonly string[] = this.scopes): AskLater<UnitVerbs<Limiter>> {
+    const ask: AskLater<UnitVerbs<Limiter>> = (next, { keys, calendar }) => {
+      const { ledger, policies = this.policies } = (next?.limiter ?? this).opened(scopes)
+      const named = next === undefined ? ledger : next.naming(ledger, ask)
+      const asked = askedBy(next?.renamed ? this.renamed(cost, policies, scopes) : cost, policies, this.store)
+      return named.run({ verb: 'peek', keys, ...asked, calendar }, () => 'throw')
+    }
+    return ask
   }
 
   /**

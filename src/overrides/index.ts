@@ -5,7 +5,9 @@
  * Metrics read `used-overrides.ts`, which loads without the rest. This folder imports `algorithms`, `policy`, `common` and the contract of stores.
  */
 
+export type { AskLater, Match } from './match.ts'
+export type { TargetLimiter } from './override-end.ts'
 export type { OverrideOptions, OverrideTarget } from './override-options.ts'
 export type { Override } from './override-record.ts'
-export type { Match, OverriddenLimiter, OverrideExtent, OverrideTable, OverrideView } from './override-table.ts'
+export type { OverriddenLimiter, OverrideExtent, OverrideTable, OverrideView } from './override-table.ts'
 export { Overrides } from './overrides.ts'

@@ -1,20 +1,8 @@
 import { type Policy, type PolicyLike, type Recipe, toPolicy } from '../algorithms/index.ts'
-import {
-  anything,
-  check,
-  HeadgateError,
-  milliseconds,
-  optional,
-  readOptions,
-  scopeOf,
-  shown,
-  text,
-  wallClock,
-  whole,
-} from '../common/index.ts'
+import { anything, check, HeadgateError, optional, readOptions, scopeOf, shown, text, whole } from '../common/index.ts'
 import { type CallerCalendars, defaultScope } from '../policy/index.ts'
-import { windowsOf } from '../stores/contract/index.ts'
 import { isScale } from './derive-policies.ts'
+import { checkEnd, invalid, type TargetLimiter, timeOf } from './override-end.ts'
 import { type OverrideRecord, packPolicy } from './override-record.ts'
 
 /**
@@ -60,18 +48,14 @@ export interface OverrideOptions {
   calendar?: CallerCalendars | undefined
 }
 
-/** The parts of a limiter that are needed to read the arguments of `override`. */
-export interface TargetLimiter {
-  readonly scopes: readonly string[]
-  /** The policies that the limiter is known to have, without a penalty. */
-  readonly policies: readonly Policy[]
-}
-
 const code = 'HEADGATE_OVERRIDE'
 const number = optional(whole(undefined, { code }))
 const readers = {
   policy: optional(text(undefined, code)),
-  limit: number,
+  limit: (given: unknown, name: string) => {
+    if (given === 0) throw invalid("a limit is at least 1. To refuse each call of a key, write ban(key, '1h').")
+    return number(given, name)
+  },
   add: number,
   policies: anything,
   scale: optional(
@@ -101,11 +85,12 @@ export function readOverride(
   target: OverrideTarget,
   options: OverrideOptions,
 ): Omit<OverrideRecord, 'id' | 'since'> {
-  const { until, calendar, policies, policy, ...read } = readOptions('override', options, readers)
+  const { until, calendar, policies, policy, ...read } = readOptions('override', checkEnd(options), readers)
   const given = kinds.filter((kind) => options[kind] !== undefined)
   if (given.length !== 1) throw notOne(given)
   const place = readTarget(limiter, target)
-  const named = policies === undefined ? { policy: nameOf(limiter, policy, given[0] as string) } : undefined
+  const named =
+    policies === undefined ? { policy: nameOf(limiter, policy, given[0] as string, place.scope) } : undefined
   if (policies !== undefined && policy !== undefined) {
     throw invalid(
       'policies replace all policies of a scope, so an override with policies names no policy. Leave policy out.',
@@ -114,10 +99,6 @@ export function readOverride(
   const ends = until === undefined ? undefined : timeOf(until, limiter, named?.policy, calendar as CallerCalendars)
   const packed = policies === undefined ? undefined : packAll(policies as OverrideOptions['policies'], place.scope)
   return { ...place, ...named, ...read, ...packed, ...(ends !== undefined && { until: ends }) }
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError(code, `override: ${message}`)
 }
 
 function notOne(given: readonly string[]): HeadgateError {
@@ -131,7 +112,11 @@ type Place = Pick<OverrideRecord, 'scope' | 'key' | 'prefix'>
 
 function readTarget({ scopes }: TargetLimiter, target: OverrideTarget): Place {
   if (target === '*') return {}
-  if (typeof target === 'string') return { scope: onlyScope(scopes, target), key: target }
+  if (typeof target === 'string') {
+    const scope = onlyScope(scopes, target)
+    if (target.endsWith('*')) throw wildcard(scope, target)
+    return { scope, key: target }
+  }
   const entries = typeof target === 'object' && target !== null ? Object.entries(target) : []
   if ('prefix' in Object(target) && !scopes.includes('prefix')) {
     const { scope, prefix } = readOptions('override: target', target, {
@@ -153,6 +138,14 @@ function readTarget({ scopes }: TargetLimiter, target: OverrideTarget): Place {
   )
 }
 
+function wildcard(scope: string, target: string): HeadgateError {
+  const prefix = JSON.stringify(target.slice(0, -1))
+  return invalid(
+    `the text ${shown(target)} is one key, not all keys that begin so. Write override({ prefix: ${prefix} }, ...). If it is ` +
+      `the key itself, write override({ ${JSON.stringify(scope)}: ${shown(target)} }, ...).`,
+  )
+}
+
 function onlyScope(scopes: readonly string[], key: string): string {
   if (scopes.length === 1) return scopes[0] as string
   if (scopes.length === 0 || scopes.includes(defaultScope)) return defaultScope
@@ -164,13 +157,41 @@ function onlyScope(scopes: readonly string[], key: string): string {
   )
 }
 
-/** The name of the policy that an override changes. A `limit` changes one policy. A `scale` without a name changes all policies. */
-function nameOf({ policies }: TargetLimiter, policy: string | undefined, kind: string): string | undefined {
+/**
+ * The name of the policy that an override changes. A `limit` changes one policy. A `scale` without a name changes all policies.
+ * @param scope the scope of the override's keys; undefined for all keys
+ */
+function nameOf(
+  limiter: TargetLimiter,
+  policy: string | undefined,
+  kind: string,
+  scope: string | undefined,
+): string | undefined {
+  const { policies } = limiter
+  if (policy !== undefined) checkName(limiter, policy, scope)
   if (policy !== undefined || kind === 'scale') return policy
   if (policies.length === 1) return policies[0]?.name
   const names = policies.map(({ name }) => shown(name)).join(', ')
   throw invalid(
     `${kind} belongs to one policy, and the limiter has ${names || 'none of its own'}. Write policy: 'monthly' beside ${kind}.`,
+  )
+}
+
+/** @throws HeadgateError `HEADGATE_OVERRIDE` if the override would change nothing, because no policy of the scope has the name */
+function checkName({ policies, isFixed }: TargetLimiter, name: string, scope: string | undefined): void {
+  if (!isFixed || policies.length === 0) return
+  const named = policies.filter((each) => each.name === name)
+  if (named.some((each) => scope === undefined || each.scope === scope)) return
+  if (named.length > 0) {
+    const [{ scope: own }] = named as [Policy]
+    throw invalid(
+      `the policy ${shown(name)} has the scope ${shown(own)}, and the override is for ${shown(scope)}. Write ` +
+        `override({ ${JSON.stringify(own)}: 'ann' }, ...).`,
+    )
+  }
+  throw invalid(
+    `the limiter has no policy ${shown(name)}. Its policies are ${policies.map((each) => shown(each.name)).join(', ')}. For ` +
+      'a policy of a plan, write limiter.withPlan(plan).override(...).',
   )
 }
 
@@ -200,49 +221,5 @@ function recipeOrThrow(policy: Policy, scope: string): Recipe {
   throw invalid(
     `the policy ${shown(policy.name)} cannot be in the policies of an override: they are windows, buckets and logs with a limit. ` +
       'Change the limit of the policy of that name, or pass the policy to withPlan.',
-  )
-}
-
-/** The end of the override in milliseconds since the epoch. */
-function timeOf(
-  until: unknown,
-  limiter: TargetLimiter,
-  policy: string | undefined,
-  calendar: CallerCalendars | undefined,
-): number {
-  const now = Math.floor(wallClock() / 1000)
-  if (until === 'window') return endOfWindow(limiter, policy, now, calendar)
-  const time = until instanceof Date ? until.getTime() : typeof until === 'string' ? timeOfText(until, now) : until
-  const isTime = Number.isSafeInteger(time)
-  if (isTime && (time as number) > now) return time as number
-  const expected = isTime ? 'is in the past' : 'is no time'
-  throw invalid(
-    `until ${expected}: ${shown(until)}. Write until: '2h', '2026-12-01', a Date, milliseconds since the epoch, or 'window'.`,
-  )
-}
-
-const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
-
-function timeOfText(until: string, now: number): number {
-  const [date, zone] = isoTime.exec(until) ?? []
-  if (date === undefined) return now + milliseconds(until, 'override: until', code)
-  return Date.parse(date.includes('T') && zone === undefined ? `${date}Z` : date)
-}
-
-function endOfWindow(
-  { policies }: TargetLimiter,
-  name: string | undefined,
-  now: number,
-  calendar: CallerCalendars | undefined,
-): number {
-  const policy = policies.find((each) => each.name === name)
-  const windows = policy && windowsOf(policy, now * 1000, calendar)
-  if (windows !== undefined) return windows[2] / 1000
-  if (policy !== undefined && 'aligned' in policy.algorithm && policy.algorithm.aligned) {
-    return now - (now % policy.window) + policy.window
-  }
-  throw invalid(
-    `until: 'window' needs the name of a policy of this limiter whose windows have a fixed end: calendarWindow, or fixedWindow with ` +
-      `align: 'clock', got ${shown(name)}. Write until: '2h' or a date.`,
   )
 }

@@ -3,6 +3,7 @@ import { getOrInsert, wallClock } from '../common/index.ts'
 import type { AppliedOverride } from '../policy/index.ts'
 import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
 import { type Chain, derivePolicies, type Entry } from './derive-policies.ts'
+import type { AskLater, Match } from './match.ts'
 import { OverriddenLedger } from './overridden-ledger.ts'
 import { type OverrideRecord, unpackPolicy } from './override-record.ts'
 
@@ -13,24 +14,14 @@ export interface OverriddenLimiter<Limiter> {
   readonly scopes: readonly string[]
   /** The policies without a penalty. */
   readonly plan: readonly Policy[]
+  /** Asks again about a call with one cost for all policies and a key for each scope. */
+  readonly askLater: AskLater<Limiter>
   /** A limiter with the same states and other policies. The same policies give the same limiter. */
   derive(
     policies: readonly Policy[],
     extent: OverrideExtent,
     applied: readonly AppliedOverride[],
   ): { readonly limiter: Limiter; readonly ledger: CheckedLedger }
-}
-
-/** The limiter and the ledger that decide a call that an override matches. */
-export interface Match<Limiter> {
-  readonly limiter: Limiter
-  /** The ledger of the limiter, which names the overrides in each decision. */
-  readonly ledger: CheckedLedger
-  /** Wraps another ledger of the limiter, so that its decisions name the overrides too. */
-  readonly naming: (ledger: CheckedLedger) => CheckedLedger
-  readonly applied: readonly AppliedOverride[]
-  /** True if an override has replaced policies, which may then have other names than in the plan. */
-  readonly renamed: boolean
 }
 
 /** All prefixes with the same length. */
@@ -128,10 +119,14 @@ export class OverrideTable {
   }
 
   #chain(entries: readonly Entry[]): Chain {
-    const until = Math.min(...entries.map(({ record }) => record.until ?? Infinity))
     const isRest = entries.every(({ record }) => record.key === undefined && record.prefix === undefined)
-    return { id: this.#chains++, entries, until, isRest }
+    return { id: this.#chains++, entries, until: endOf(entries), isRest }
   }
+}
+
+/** When the first of the overrides ends, in milliseconds since the epoch. Infinity if none ends. */
+function endOf(entries: readonly Entry[]): number {
+  return Math.min(...entries.map(({ record }) => record.until ?? Infinity))
 }
 
 function longestFirst(a: Entry, b: Entry): number {
@@ -190,30 +185,41 @@ export class OverrideView<Limiter> {
   }
 
   #make(id: Chain | string, chains: readonly (Chain | undefined)[]): Match<Limiter> | undefined {
-    const { scopes, plan } = this.#limiter
-    const { policies, applied, renamed } = derivePolicies(plan, (scope) => chains[scopes.indexOf(scope)])
-    const extent = chains.every((chain) => chain === undefined || chain.isRest) ? 'all' : 'some'
-    const match = applied.length === 0 ? null : this.#derive(policies, applied, renamed, extent)
+    const match = this.#under(chains)
     if (this.#matches.size < mostMatches) this.#matches.set(id, match)
     return match ?? undefined
   }
 
-  /** Null if the limiter or its store refuses the policies: an override never makes a call fail. */
-  #derive(
-    policies: readonly Policy[],
-    records: readonly OverrideRecord[],
-    renamed: boolean,
-    extent: OverrideExtent,
-  ): Match<Limiter> | null {
-    const applied = Object.freeze(records.map(({ id, reason }) => Object.freeze({ id, ...(reason && { reason }) })))
+  /** Null if no override changes a policy. Also if the limiter or its store refuses the policies: an override never makes a call fail. */
+  #under(chains: readonly (Chain | undefined)[]): Match<Limiter> | null {
+    const { scopes, plan, askLater } = this.#limiter
+    const derived = derivePolicies(plan, (scope) => chains[scopes.indexOf(scope)])
+    if (derived.applied.length === 0) return null
+    const applied = Object.freeze(
+      derived.applied.map(({ id, reason }) => Object.freeze({ id, ...(reason && { reason }) })),
+    )
+    const extent = chains.every((chain) => chain === undefined || chain.isRest) ? 'all' : 'some'
+    const until = Math.min(...chains.map((chain) => chain?.until ?? Infinity))
     try {
-      const { limiter, ledger } = this.#limiter.derive(policies, extent, applied)
-      const naming = (each: CheckedLedger) => new OverriddenLedger(each, applied)
-      return { limiter, ledger: naming(ledger), naming, applied, renamed }
+      const { limiter, ledger } = this.#limiter.derive(derived.policies, extent, applied)
+      let later: Match<Limiter> | null | undefined
+      const next = () => {
+        if (later === undefined) later = this.#under(chains.map((chain) => chain && lastingFrom(chain, until)))
+        return later ?? undefined
+      }
+      const ends = { applied, until, next }
+      const naming: Match<Limiter>['naming'] = (each, ask) => new OverriddenLedger(each, ends, ask)
+      return { limiter, ledger: naming(ledger, askLater), naming, renamed: derived.renamed, ...ends }
     } catch {
       return null
     }
   }
+}
+
+/** The overrides of the chain that have not ended at the time `from`. */
+function lastingFrom(chain: Chain, from: number): Chain {
+  const entries = chain.entries.filter(({ record }) => (record.until ?? Infinity) > from)
+  return { ...chain, entries, until: endOf(entries) }
 }
 
 /** How many combinations of matching overrides a view remembers at most. For another combination, the policies are derived at each call. */

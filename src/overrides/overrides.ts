@@ -3,7 +3,8 @@ import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts
 import type { Channel } from '../platform/platform.ts'
 import { type Documents, isLocal, memoryDocuments, type Store } from '../stores/contract/index.ts'
 import { DocumentPoll } from './document-poll.ts'
-import { type OverrideOptions, type OverrideTarget, readOverride, type TargetLimiter } from './override-options.ts'
+import type { TargetLimiter } from './override-end.ts'
+import { type OverrideOptions, type OverrideTarget, readOverride } from './override-options.ts'
 import {
   type Override,
   type OverrideDocument,

@@ -46,6 +46,12 @@ describe('who', () => {
     expect(await limits(limiter, 'constructor')).toEqual([10])
   })
 
+  test('a key that ends in a star is named in a record', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    await limiter.override({ default: 'ann*' }, { limit: 3 })
+    expect([await limits(limiter, 'ann*'), await limits(limiter, 'ann')]).toEqual([[3], [10]])
+  })
+
   test('an empty prefix is for all keys of its scope, and goes before all keys', async () => {
     const limiter = new RateLimiter({ policies: month(), store: store() })
     await limiter.override('*', { limit: 3 })
@@ -243,7 +249,8 @@ describe('plans', () => {
     const pro = limiter.withPlan(fixedWindow({ name: 'month', limit: 100, window: '30d' }))
     const other = limiter.withPlan('5/1s')
     await limiter.override('ann', { policy: 'month', add: 7 })
-    await limiter.override('bob', { policy: 'day', limit: 3 })
+    const day = policy('3/1d', { name: 'day' })
+    await limiter.withPlan(day).override('bob', { policy: 'day', limit: 3 })
     expect([await limits(limiter, 'ann'), await limits(pro, 'ann'), await limits(other, 'ann')]).toEqual([
       [17],
       [107],

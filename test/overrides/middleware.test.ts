@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/node.ts'
-import { concurrency, fixedWindow, type PolicyLike, policy } from '../../src/index.ts'
+import { concurrency, fixedWindow, type PlanLimiter, type PolicyLike, policy } from '../../src/index.ts'
 
 const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
@@ -41,6 +41,18 @@ test('the fields have the limits of the override', async () => {
   await limiter.override('ann', { policy: 'month', limit: 50 })
   expect((await get('bob')).policy).toBe('"month";q=10;w=2592000, "hour";q=100;w=3600')
   expect((await get('ann')).policy).toBe('"month";q=50;w=2592000, "hour";q=100;w=3600')
+})
+
+test('the limiter of plans takes a policy that no plan has had so far, and asks for the plan if it needs a window', async () => {
+  const { limiter } = await served(() => plan())
+  expect(await limiter.override('*', { policy: 'month', limit: 50 })).toMatchObject({ effective: false })
+  const until = 'window'
+  await expect(limiter.override('ann', { policy: 'month', limit: 5, until })).rejects.toMatchObject({
+    code: 'HEADGATE_OVERRIDE',
+    message: expect.stringContaining('limit.limiter.withPlan(plan).override(...)'),
+  })
+  const ofPlan = (limiter as unknown as PlanLimiter).withPlan(plan())
+  expect(await ofPlan.override('ann', { policy: 'month', limit: 5, until })).toMatchObject({ effective: true })
 })
 
 test('a response shows the numbers of an override, but not its reason and its target', async () => {

@@ -98,6 +98,23 @@ describe.each(stores)('$name', ({ create }) => {
     await vi.waitFor(async () => expect(await limit(limiters[1], 'k0')).toBe(20), { timeout: 2000, interval: 20 })
   })
 
+  test('a key that an override refuses is told the end of the override', async () => {
+    const [limiter] = both()
+    const { until = 0 } = await limiter.override('*', { scale: 0.1, until: Date.now() + 500 })
+    while ((await limiter.consume('ann')).allowed);
+    const before = Date.now()
+    const { policy, retryAfter, resetAfter } = await limiter.consume('ann')
+    const after = Date.now()
+    expect(policy).toBe('month')
+    expect(retryAfter).toBeGreaterThanOrEqual(until - after)
+    expect(retryAfter).toBeLessThanOrEqual(until - before)
+    expect(resetAfter).toBeGreaterThan(60_000)
+    const inspected = await limiter.inspect('ann')
+    expect([inspected.refused, inspected.retryAfter <= until - after]).toEqual([true, true])
+    await new Promise((wake) => setTimeout(wake, after + retryAfter - Date.now() + 5))
+    expect((await limiter.consume('ann')).allowed).toBe(true)
+  })
+
   test('a process that starts later finds it, also under a plan', async () => {
     const prefix = `ov-${prefixes++}`
     await limiterOn(create(prefix)).override({ prefix: 'trial-' }, { policy: 'month', scale: 0.5 })

@@ -1,0 +1,122 @@
+/*
+ * The wait of a refused call under an override that ends: refused 1 ms before, admitted at that time, whatever the overrides that apply
+ * until then and after.
+ */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { quota } from '../../src/calendar/index.ts'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  segmentedWindow,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  wallClock,
+} from '../../src/index.ts'
+import fc from '../support/fast-check.ts'
+
+const start = Date.UTC(2026, 10, 24, 12)
+const store = () => memoryStore({ clock: wallClock })
+
+beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+test('a month that a scale has spent is open again when the scale ends', async () => {
+  const limiter = new RateLimiter({ policies: ['10/10s sliding-log', quota('1000/month')], store: store() })
+  await limiter.consume('ann', { cost: { '10s': 1, month: 700 } })
+  await limiter.override('*', { scale: 0.1, until: '30m' })
+  vi.setSystemTime(start + 60_000)
+  const refused = { allowed: false, policy: 'month', retryAfter: 29 * 60_000 }
+  expect(await limiter.consume('ann')).toMatchObject(refused)
+  expect((await limiter.consume('ann')).policies[1]).toMatchObject({ name: 'month', retryAfter: 29 * 60_000 })
+  expect((await limiter.reserve('ann')).decision).toMatchObject(refused)
+  expect(await limiter.peek('ann', { cost: { '10s': 1, month: 300 } })).toMatchObject(refused)
+  expect(await limiter.peek('ann', { cost: 300 })).toMatchObject({ policy: '10s', retryAfter: Infinity })
+  expect(await limiter.inspect('ann')).toMatchObject({
+    retryAfter: 29 * 60_000,
+    words: 'Refused for 29 m more by the policy "month".',
+  })
+  // More than is left in the month: the window ends after the override.
+  const nextMonth = Date.UTC(2026, 11, 1) - Date.now()
+  expect(await limiter.peek('ann', { cost: { '10s': 1, month: 301 } })).toMatchObject({ retryAfter: nextMonth })
+  vi.setSystemTime(start + 30 * 60_000)
+  expect((await limiter.consume('ann')).allowed).toBe(true)
+})
+
+test('a cost that fits only after the override, and one that fits only a list later', async () => {
+  const policies = [
+    fixedWindow({ name: 'own', limit: 10, window: '1h' }),
+    fixedWindow({ name: 'pool', limit: 10, window: '1h' }),
+  ]
+  const limiter = new RateLimiter({ policies, store: store() })
+  await limiter.override('ann', { policy: 'own', limit: 2, until: '5m' })
+  await limiter.override('ann', { policy: 'pool', limit: 1, until: '7m' })
+  expect(await limiter.consume('ann', { cost: 4 })).toMatchObject({ allowed: false, retryAfter: 7 * 60_000 })
+  const cost = [
+    { own: 3, pool: 0 },
+    { own: 0, pool: 3 },
+  ]
+  expect(await limiter.consume('ann', { cost })).toMatchObject({
+    retryAfter: 5 * 60_000,
+    tried: [{ retryAfter: 5 * 60_000 }, { retryAfter: 5 * 60_000 }],
+  })
+})
+
+const kinds = [fixedWindow, slidingWindow, slidingLog, segmentedWindow, tokenBucket]
+const numbers = fc.oneof(
+  fc.record({ limit: fc.integer({ min: 1, max: 20 }) }),
+  fc.record({ add: fc.integer({ min: 1, max: 10 }) }),
+  fc.record({ scale: fc.constantFrom(0.1, 0.25, 0.5, 2) }),
+  fc.record({ policies: fc.constantFrom('2/3s sliding-log', '7/2s fixed-window') }),
+)
+const override = fc.record({
+  target: fc.constantFrom('ann', { prefix: 'an' }, '*'),
+  numbers,
+  until: fc.integer({ min: 1, max: 9000 }),
+})
+const call = fc.record({ cost: fc.integer({ min: 1, max: 6 }), wait: fc.integer({ min: 0, max: 2000 }) })
+
+test('refused 1 ms before, admitted at the told time, under any overrides', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 2 }),
+      fc.array(override, { minLength: 1, maxLength: 4 }),
+      fc.array(call, { minLength: 1, maxLength: 12 }),
+      fc.boolean(),
+      async (makers, overrides, calls, named) => {
+        vi.setSystemTime(start)
+        const policies = makers.map(
+          (make, n): Policy => make({ name: `p${n}`, limit: 10, window: n === 0 ? '4s' : '20s' }),
+        )
+        const limiter = new RateLimiter({ policies, store: store() })
+        for (const { target, numbers, until } of overrides) {
+          const policy = 'limit' in numbers || 'add' in numbers ? { policy: 'p0' } : {}
+          await limiter.override(target, { ...numbers, ...policy, until: start + until }).catch(({ code }) => {
+            expect(code).toBe('HEADGATE_OVERRIDE') // two numbers for the same keys
+          })
+        }
+        for (const { cost, wait } of calls) {
+          vi.setSystemTime(Date.now() + wait)
+          const options = { cost: named ? Object.fromEntries(policies.map(({ name }) => [name, cost])) : cost }
+          const { allowed, retryAfter } = await limiter.consume('ann', options)
+          if (allowed) continue
+          const told = Date.now() + retryAfter
+          const inspected = cost === 1 ? (await limiter.inspect('ann')).retryAfter : retryAfter
+          expect(inspected).toBe(retryAfter)
+          if (retryAfter === Infinity) {
+            vi.setSystemTime(start + 10_000)
+            expect((await limiter.peek('ann', options)).retryAfter).toBe(Infinity)
+            return
+          }
+          vi.setSystemTime(told - 1)
+          expect((await limiter.peek('ann', options)).retryAfter).toBe(1)
+          vi.setSystemTime(told)
+          expect((await limiter.peek('ann', options)).allowed).toBe(true)
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
