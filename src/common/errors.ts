@@ -138,6 +138,12 @@ export class HeadgateError extends Error {
     if (options?.uncounted) this.uncounted = true
     if (options?.shards !== undefined) this.shards = options.shards
   }
+
+  /** All fields, the message, and the message of `cause`: for health checks and logs. JSON would leave out the messages. */
+  toJSON(): object {
+    const { message, cause } = this
+    return { ...this, message, ...(cause instanceof Error && { cause: cause.message }) }
+  }
 }
 
 /** The error for an invalid value of an option or of another argument. @param fix a complete sentence */

@@ -17,3 +17,13 @@ test('an error links to the page of its code, also when Node prints it', () => {
   expect((thrown as HeadgateError).help).toBe(page)
   expect(inspect(thrown)).toContain(`help: '${page}'`)
 })
+
+test('as JSON, as in a health check or a log, an error has its message and the message of its cause', () => {
+  const cause = new Error('connection refused')
+  const error = new HeadgateError('HEADGATE_STORE_UNAVAILABLE', 'The store failed.', { cause, retryAfter: 50 })
+  const help = `${homepage}/errors/HEADGATE_STORE_UNAVAILABLE`
+  const name = 'HeadgateError'
+  const fields = { name, code: error.code, help, retryAfter: 50, message: 'The store failed.', cause: cause.message }
+  expect(JSON.parse(JSON.stringify({ error }))).toEqual({ error: fields })
+  expect(JSON.parse(JSON.stringify(new HeadgateError('HEADGATE_KEY', 'No key.')))).not.toHaveProperty('cause')
+})
