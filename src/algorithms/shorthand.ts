@@ -96,9 +96,24 @@ export function toPolicy(like: PolicyLike): Policy {
     checkAlgorithm(like.algorithm)
     return like
   }
+  if (typeof like === 'object' && like !== null && isOther(like)) throw noPolicy(like)
   const plan = planIn(like)
   if (plan !== undefined) throw plansGiven(plan)
   return slidingWindow(like as PolicyOptions)
+}
+
+/** True for a plan (policies of one caller), and for a policy file. */
+function isOther(like: object): boolean {
+  return 'policies' in like || ('plan' in like && typeof like.plan === 'function')
+}
+
+function noPolicy(like: object): HeadgateError {
+  const [got, plan] = 'policies' in like ? ['a plan', 'plan'] : ['a policy file', "limits.plan('api')"]
+  return new HeadgateError(
+    'HEADGATE_POLICY',
+    `A policy is expected, got ${got}. For the plan of a caller, write limiter.withPlan(${plan}), of a limiter with policies: ` +
+      `'unlimited'. In a middleware, write policies: () => ${plan}.`,
+  )
 }
 
 /**

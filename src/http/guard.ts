@@ -1,5 +1,6 @@
 import { asError, isPromise, type MaybePromise } from '../common/index.ts'
 import { type PlanLike, type PlanLimiter, RateLimiter } from '../limiter/index.ts'
+import { underPlan } from '../policy/index.ts'
 import { type Cost, checkAsked, checkedCost } from './call-arguments.ts'
 import type { Delay } from './delay.ts'
 import { Enforcement } from './enforced-share.ts'
@@ -225,11 +226,12 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const policies = this.#policies as PoliciesOf<Request, Response>
     const plan = policies(request, response, this.#findKey(request, response))
     if (isPromise(plan)) return this.#findPlanLater(plan, request, response)
-    return this.#checkUnder(plan).check(request, response)
+    return this.#checkUnder(plan, request, response)
   }
 
-  #checkUnder(plan: PlanLike): PlanCheck<Request, Response> {
-    return this.#checkOf((this.limiter as PlanLimiter).withPlan(plan))
+  #checkUnder(plan: PlanLike, request: Request, response: Response): MaybePromise<boolean> {
+    const limiter = this.limiter as PlanLimiter
+    return underPlan(plan, (each) => this.#checkOf(limiter.withPlan(each)).check(request, response))
   }
 
   /** The check of the requests under one plan, by the limiter of the plan. */
@@ -253,7 +255,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   async #findPlanLater(plan: Promise<PlanLike>, request: Request, response: Response): Promise<boolean> {
-    return this.#checkUnder(await this.#parts.deadline.bound(plan, 'policies')).check(request, response)
+    return this.#checkUnder(await this.#parts.deadline.bound(plan, 'policies'), request, response)
   }
 }
 

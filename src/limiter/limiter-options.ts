@@ -116,6 +116,8 @@ const readers = {
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly penalty?: PenaltyOptions
+  /** The plan as it was passed to `withPlan`. */
+  readonly plan: PlanLike
   readonly candidate: Candidate | undefined
   readonly plans: Plans<Limiter>
   /** Whether the override that gave the policies is for all keys or for some keys. Undefined if the policies come from no override. */
@@ -127,6 +129,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
     const { policies, penalty = plans.options.penalty, candidate }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies
     if (penalty !== undefined && penalty !== false) this.penalty = penalty
+    this.plan = plan
     this.candidate = candidate
     this.plans = plans
     this.override = override

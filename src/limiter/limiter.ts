@@ -2,7 +2,7 @@ import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { type MaybePromise, needsPromise } from '../common/index.ts'
 import type { Match } from '../overrides/index.ts'
-import type { CallerCalendars, Decision } from '../policy/index.ts'
+import { type CallerCalendars, type Decision, underEarlier, underPlan } from '../policy/index.ts'
 import type { CheckedLedger } from '../stores/contract/index.ts'
 import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
 import { askedBy, costOf, costsOf, keysOf } from './call-arguments.ts'
@@ -129,8 +129,13 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
       const decision = this.#decide(key, cost, options?.calendar && options)
       return Promise.resolve(this.#compared(decision, key, cost, options?.calendar))
     } catch (error) {
-      return Promise.reject(error)
+      return this.#underEarlier(error, (limiter) => limiter.consume(key, options))
     }
+  }
+
+  /** Makes a call again that failed because it does not fit a new plan (policies of one caller), under the plan before, if there is one. */
+  async #underEarlier<Result>(error: unknown, call: (limiter: RateLimiter) => MaybePromise<Result>): Promise<Result> {
+    return underEarlier(this.#given?.plan, error, (plan) => call(this.withPlan(plan as PlanLike)))
   }
 
   /**
@@ -158,8 +163,12 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
    * 100 reservations with `onExpiry: 'give-back'` are open for a key.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    const { cost = 1, maxWait, expires, calendar } = readReserve(options, this.policies)
-    return this.#book(key, cost, maxWait, { calendar }, expires)
+    try {
+      const { cost = 1, maxWait, expires, calendar } = readReserve(options, this.policies)
+      return this.#book(key, cost, maxWait, { calendar }, expires)
+    } catch (error) {
+      return this.#underEarlier(error, (limiter) => limiter.reserve(key, options))
+    }
   }
 
   /** Asks the candidate, if there is one, about a call that was just decided. Returns the decision. */
@@ -265,5 +274,6 @@ export function book(
 
 /** The limiter of a plan (the policies of one caller). If `plans` has no limiter for the plan, a new limiter is made. */
 export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
-  return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
+  const make = (each: PlanLike) => plans.find(each) ?? plans.keep(each, new RateLimiter(new PlanOptions(each, plans)))
+  return plans.find(plan) ?? (underPlan(plan, make) as RateLimiter)
 }

@@ -40,10 +40,7 @@ export type Candidate = PolicyLikes | Omit<Plan, 'candidate'>
  */
 export type PlanLike = PolicyLikes | Plan
 
-/**
- * The largest number of limiters that are remembered by the text of their policies. If there are more limiters, the limiter that was used
- * the longest time ago is forgotten. The next call with these policies makes the limiter again.
- */
+/** How many limiters are remembered by the text of their policies. The limiter whose last use is oldest is forgotten, and made again later. */
 const maxLimiters = 1000
 
 export interface PlansOptions {
@@ -143,19 +140,23 @@ export class Plans<Limiter extends object> {
     if (this.#byText === undefined) return undefined
     const text = textOf(plan)
     const limiter = text === undefined ? undefined : this.#byText.get(text)
-    if (limiter !== undefined && typeof plan === 'object' && ++this.#alike === many) warnOfNewObjects()
-    return limiter
+    if (limiter === undefined || typeof plan !== 'object') return limiter
+    if (++this.#alike === many) warnOfNewObjects()
+    return this.#remember(plan, limiter)
   }
 
   /** Remembers the limiter of a plan (policies). Returns the limiter. A plan whose policies cannot change is later found by identity. */
   keep(plan: PlanLike, limiter: Limiter): Limiter {
-    const elements = Array.isArray(plan) || isPlan(plan) ? [...elementsOf(plan)] : undefined
-    if (typeof plan === 'object' && (elements ?? [plan]).every(isConstant)) {
-      this.#byIdentity.set(plan, { limiter, elements })
-    }
+    if (typeof plan === 'object') this.#remember(plan, limiter)
     const text = textOf(plan)
     this.#byText ??= new LRUCache({ max: maxLimiters })
     if (text !== undefined) this.#byText.set(text, limiter)
+    return limiter
+  }
+
+  #remember(plan: Exclude<PlanLike, string>, limiter: Limiter): Limiter {
+    const elements = Array.isArray(plan) || isPlan(plan) ? [...elementsOf(plan)] : undefined
+    if ((elements ?? [plan]).every(isConstant)) this.#byIdentity.set(plan, { limiter, elements })
     return limiter
   }
 }

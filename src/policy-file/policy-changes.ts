@@ -1,4 +1,5 @@
-import type { PlanOfFile, PolicyDocument } from './policy-document.ts'
+import type { Policy } from '../algorithms/index.ts'
+import { type PlanOfFile, type PolicyDocument, sourceOf } from './policy-document.ts'
 
 /** One difference between two versions of a policy file. */
 export interface PolicyChange {
@@ -9,7 +10,7 @@ export interface PolicyChange {
   readonly candidate?: true
   /** The name of the policy, or `'penalty'`. Undefined if a whole plan or limiter changed. */
   readonly policy?: string
-  /** The JSON in the older version. Undefined if the older version has no such policy, plan or limiter. */
+  /** The JSON in the older version, as the file has it: `'"100/15m"'`. Undefined if the older version has no such policy, plan or limiter. */
   readonly before?: string
   /** The JSON in the newer version. Undefined if the policy, the plan or the limiter was removed. */
   readonly after?: string
@@ -21,7 +22,7 @@ export function changesBetween(before: PolicyDocument, after: PolicyDocument): r
   const names = [...new Set([...old.keys(), ...now.keys()])].sort()
   return names.flatMap((name) => {
     const [was, is] = [old.get(name), now.get(name)]
-    if (was?.text === is?.text) return []
+    if (was?.meaning === is?.meaning) return []
     const { limiter, plan, candidate, policy } = (is ?? was) as Part
     return {
       limiter,
@@ -34,7 +35,7 @@ export function changesBetween(before: PolicyDocument, after: PolicyDocument): r
   })
 }
 
-/** A change in one line: `api, plan pro, 15m: {"limit":100} -> {"limit":200}`. */
+/** A change in one line: `api, plan pro, 15m: "100/15m" -> "200/15m"`. */
 export function lineOf({ limiter, plan, candidate, policy, before, after }: PolicyChange): string {
   const place = [limiter, plan && `plan ${plan}`, candidate && 'candidate', policy].filter(Boolean)
   return `${place.join(', ')}: ${before ?? 'nothing'} -> ${after ?? 'nothing'}`
@@ -45,7 +46,10 @@ interface Part {
   readonly plan: string | undefined
   readonly candidate: boolean
   readonly policy: string | undefined
+  /** The JSON of the file. */
   readonly text: string
+  /** Two parts with the same meaning have not changed, even if their texts differ. */
+  readonly meaning: string
 }
 
 /** Each policy of a document, by its place in the file. */
@@ -59,13 +63,13 @@ function partsOf(document: PolicyDocument): Map<string, Part> {
   return new Map(parts.map((part) => [placeOf(part), part]))
 }
 
-function partsOfPlan(place: Omit<Part, 'policy' | 'text'>, given: PlanOfFile): Part[] {
-  if (given === 'unlimited') return [{ ...place, policy: undefined, text: '"unlimited"' }]
-  const policies = [given.policies].flat().map((each) => ({
-    policy: (each as { readonly name: string }).name,
-    text: JSON.stringify(each),
-  }))
-  const penalty = given.penalty ? [{ policy: 'penalty', text: JSON.stringify(given.penalty) }] : []
+function partsOfPlan(place: Omit<Part, 'policy' | 'text' | 'meaning'>, given: PlanOfFile): Part[] {
+  if (given === 'unlimited') return [{ ...place, policy: undefined, text: '"unlimited"', meaning: '"unlimited"' }]
+  const policies = (given.policies as readonly Policy[]).map((each) => {
+    return { policy: each.name, text: sourceOf(each), meaning: JSON.stringify(each) }
+  })
+  const punishment = JSON.stringify(given.penalty || undefined)
+  const penalty = punishment === undefined ? [] : [{ policy: 'penalty', text: punishment, meaning: punishment }]
   const { candidate } = given
   const tried = candidate === undefined ? [] : partsOfPlan({ ...place, candidate: true }, candidate as PlanOfFile)
   return [...[...policies, ...penalty].map((each) => ({ ...place, ...each })), ...tried]

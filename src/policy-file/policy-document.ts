@@ -6,6 +6,7 @@ import { fixedWindow, segmentedWindow, slidingWindow } from '../algorithms/windo
 import { calendarWindow, quota } from '../calendar/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
 import { type Candidate, type Plan, RateLimiter } from '../limiter/index.ts'
+import { checkDurations } from './check-durations.ts'
 import { type JsonNode, JsonProblem, readJson } from './json-document.ts'
 
 /** The plans of one limiter. */
@@ -133,7 +134,7 @@ class DocumentReader {
   }
 
   #policy(node: JsonNode, path: string): Policy {
-    return this.#at(node, path, () => {
+    const made = this.#at(node, path, () => {
       if (typeof node.value === 'string') return fromText(node.value, {})
       if (node.members === undefined) {
         throw new HeadgateError(
@@ -143,6 +144,8 @@ class DocumentReader {
       }
       return fromObject(node.value as Record<string, unknown>)
     })
+    sources.set(made, JSON.stringify(node.value))
+    return made
   }
 
   /** Returns the plan, or throws if a limiter would not take the plan: two policies have one name, or the penalty is invalid. */
@@ -158,7 +161,10 @@ class DocumentReader {
     const name = 'policy-file'
     this.#at(node, path, () => new RateLimiter({ name, policies }))
     const known = { name, policies, ...(penalty !== undefined && given !== false && { penalty: given }) }
-    if (penalty !== undefined) this.#at(penalty.node, penalty.path, () => new RateLimiter(known))
+    if (penalty !== undefined) {
+      this.#at(penalty.node, penalty.path, () => checkDurations(given))
+      this.#at(penalty.node, penalty.path, () => new RateLimiter(known))
+    }
     if (candidate === undefined) return Object.freeze(plan)
     const tried = this.#plan(candidate.node, candidate.path, undefined) as Candidate
     this.#at(candidate.node, candidate.path, () => new RateLimiter({ ...known, candidate: tried }))
@@ -210,6 +216,14 @@ class DocumentReader {
   }
 }
 
+/** The JSON of each policy in the file. */
+const sources = new WeakMap<Policy, string>()
+
+/** The JSON from which a policy of a file was made. */
+export function sourceOf(policy: Policy): string {
+  return sources.get(policy) as string
+}
+
 /** A penalty or a candidate, and its place in the file: in a plan, or in the limiter of the plan. */
 interface Placed {
   readonly node: JsonNode
@@ -243,6 +257,13 @@ function fromObject({ policy: text, algorithm, ...options }: Record<string, unkn
       'A policy has a "policy" or an "algorithm", not both. Write { "policy": "100/15m" }.',
     )
   }
+  if (typeof text === 'object' && text !== null) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY_FILE',
+      `"policy" must be a text, got ${shown(text)}. Write { "policy": "100/15m" }, or "limit" and "window" in place of "policy".`,
+    )
+  }
+  checkDurations(options)
   if (text !== undefined) return fromText(text as string, options)
   const standard = options.every === undefined ? 'sliding-window' : 'calendar'
   const name = algorithm === undefined ? standard : algorithm

@@ -1,8 +1,20 @@
 import { files } from '#platform'
-import { asError, callHook, HeadgateError, hook, readOptions, reason, shown, warnOnce } from '../common/index.ts'
+import {
+  asError,
+  callHook,
+  getOrInsert,
+  HeadgateError,
+  hook,
+  readOptions,
+  reason,
+  shown,
+  warnOnce,
+} from '../common/index.ts'
 import type { PlanLike } from '../limiter/index.ts'
+import { rememberEarlier } from '../policy/index.ts'
+import { KnownPlans } from './known-plans.ts'
 import { changesBetween, lineOf, type PolicyChange } from './policy-changes.ts'
-import { type LimiterPlans, type PolicyDocument, readPolicyDocument } from './policy-document.ts'
+import { type LimiterPlans, type PlanOfFile, type PolicyDocument, readPolicyDocument } from './policy-document.ts'
 
 export type { PolicyChange } from './policy-changes.ts'
 
@@ -13,7 +25,10 @@ export interface PolicyFileOptions {
    * Example: `(changes) => logger.info({ changes }, 'policies changed')`.
    */
   onChange?: ((changes: readonly PolicyChange[]) => unknown) | undefined
-  /** Called when a new version of the file is invalid. The old version stays in effect. Default: one warning for each invalid version. */
+  /**
+   * Called when a new version of the file is invalid: the old version then stays in effect. Also called when a call fails under a new version
+   * of a plan, and succeeds under the old version of this plan: this plan then stays as it was. Default: one warning for each error.
+   */
   onInvalid?: ((error: HeadgateError) => unknown) | undefined
 }
 
@@ -21,7 +36,7 @@ export interface PolicyFileOptions {
 export interface PolicyFileHealth {
   /** When the version in effect was read, in milliseconds since the epoch. */
   readonly since: number
-  /** The error of a newer, invalid version of the file. Undefined if the newest version is in effect. */
+  /** The error of a newer version that is invalid, or that has a plan which this process cannot use. Undefined if all of the newest version is in effect. */
   readonly error?: HeadgateError
   /** When `error` was first seen, in milliseconds since the epoch. Undefined if there is no `error`. */
   readonly invalidSince?: number
@@ -47,23 +62,43 @@ export function policiesFrom(source: string | URL | object, options: PolicyFileO
   return new PolicyFile(source, options)
 }
 
+interface SeenError {
+  readonly error: HeadgateError
+  /** When the error was first seen, in milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** A plan that `plan` was asked for. */
+interface AskedPlan {
+  readonly limiter: string
+  readonly plan: string | undefined
+  /** The plan in the newest valid version of the file. */
+  newest: PlanOfFile
+  /** The plan that applies: `newest`, or an earlier version if calls fail under `newest`. */
+  used: PlanOfFile
+}
+
 /** The policies of the file's version in effect. See `policiesFrom`. */
 export class PolicyFile {
   readonly #name: string | undefined
   readonly #options: PolicyFileOptions
   readonly #stop: () => void
   /** The limiters and plans that `plan` was asked for. A new version of the file is invalid if it lacks such a limiter or plan. */
-  readonly #asked = new Map<string, { readonly limiter: string; readonly plan: string | undefined }>()
+  readonly #asked = new Map<string, AskedPlan>()
+  readonly #known = new KnownPlans()
   #document: PolicyDocument
   #text: string
   #since = Date.now()
-  #error: { readonly error: HeadgateError; readonly since: number } | undefined
+  /** The error of a version that is not in effect. */
+  #error: SeenError | undefined
+  /** The error of a plan that is in effect for other processes, and that this process cannot use. */
+  #unusable: SeenError | undefined
 
   constructor(source: string | URL | object, options: PolicyFileOptions = {}) {
     this.#options = readOptions('policiesFrom', options, readers)
     if (typeof source !== 'string' && !(source instanceof URL)) {
       this.#text = JSON.stringify(source) ?? ''
-      this.#document = readPolicyDocument(this.#text, undefined)
+      this.#document = this.#known.known(readPolicyDocument(this.#text, undefined))
       this.#stop = () => {}
       return
     }
@@ -75,7 +110,7 @@ export class PolicyFile {
     }
     this.#name = String(source)
     this.#text = this.#readNow(files.read, source)
-    this.#document = readPolicyDocument(this.#text, this.#name)
+    this.#document = this.#known.known(readPolicyDocument(this.#text, this.#name))
     this.#stop = files.poll(
       source,
       (text) => this.#look(text),
@@ -94,8 +129,9 @@ export class PolicyFile {
     const found = planIn(this.#document, limiter, plan)
     if (found === undefined) throw this.#missing(this.#document, limiter, plan)
     const name = plan === undefined ? limiter : `${limiter}\n${plan}`
-    if (!this.#asked.has(name)) this.#asked.set(name, { limiter, plan })
-    return found
+    const asked = getOrInsert(this.#asked, name, () => ({ limiter, plan, newest: found, used: found }))
+    if (asked.newest !== found) this.#use(asked, found)
+    return asked.used
   }
 
   /**
@@ -109,7 +145,7 @@ export class PolicyFile {
 
   /** When the version in effect was read, and the error of a newer version if that version is invalid. */
   health(): PolicyFileHealth {
-    const error = this.#error
+    const error = this.#error ?? this.#unusable
     return { since: this.#since, ...(error !== undefined && { error: error.error, invalidSince: error.since }) }
   }
 
@@ -148,10 +184,11 @@ export class PolicyFile {
 
   #put(text: string, document: PolicyDocument): void {
     const changes = changesBetween(this.#document, document)
-    this.#document = document
+    this.#document = this.#known.known(document)
     this.#text = text
     this.#error = undefined
     if (changes.length === 0) return
+    this.#unusable = undefined
     this.#since = Date.now()
     const { onChange = (all: readonly PolicyChange[]) => this.#log(all) } = this.#options
     callHook('onChange of policiesFrom', onChange, changes, 'calls')
@@ -161,9 +198,30 @@ export class PolicyFile {
     for (const change of changes) console.info(`${this.#name}: ${lineOf(change)}`)
   }
 
+  /** Uses the new version of a plan, until a call fails under the new version and succeeds under the version before. */
+  #use(asked: AskedPlan, plan: PlanOfFile): void {
+    const earlier = asked.used
+    asked.newest = plan
+    asked.used = plan
+    if (plan === 'unlimited') return
+    const onUnusable = (error: HeadgateError) => {
+      if (asked.used !== plan) return
+      asked.used = earlier
+      const place = [asked.limiter, ...(asked.plan === undefined ? [] : ['plans', asked.plan])].join('.')
+      const message = `${this.#name}, limiters.${place}: a call fails under the new plan. ${error.message}`
+      this.#unusable = { error: new HeadgateError(error.code, message), since: Date.now() }
+      this.#report(this.#unusable.error)
+    }
+    rememberEarlier(plan, { plan: earlier, onUnusable })
+  }
+
   #refuse(error: HeadgateError): void {
     if (this.#error?.error.message === error.message) return
     this.#error = { error, since: this.#error?.since ?? Date.now() }
+    this.#report(error)
+  }
+
+  #report(error: HeadgateError): void {
     const {
       onInvalid = (found: HeadgateError) =>
         warnOnce(found.code, `The old policies stay in force. ${found.message}`, found.message),
@@ -189,7 +247,7 @@ export class PolicyFile {
   }
 }
 
-function planIn(document: PolicyDocument, limiter: string, plan: string | undefined): PlanLike | undefined {
+function planIn(document: PolicyDocument, limiter: string, plan: string | undefined): PlanOfFile | undefined {
   const found = document.get(limiter)
   return plan === undefined ? found?.own : found?.plans.get(plan)
 }

@@ -14,6 +14,7 @@ export {
   withReached,
   withResetAt,
 } from './decision.ts'
+export { rememberEarlier, underEarlier, underPlan } from './earlier-plans.ts'
 export {
   type BurstOptions,
   type CallerCalendar,

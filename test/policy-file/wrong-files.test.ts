@@ -73,7 +73,17 @@ const mistakes: [from: string, to: string, line: number, code: string, says: str
   ['"limit": 3', '"limit": 3.5', 25, 'HEADGATE_LIMIT', 'limit must be'],
   ['"limit": 3', '"limit": "3"', 25, 'HEADGATE_LIMIT', 'limit must be'],
   ['"window": "1h"', '"window": "1 hour of"', 26, 'HEADGATE_WINDOW', 'window must be'],
-  ['"window": "1h"', '"window": 0', 26, 'HEADGATE_WINDOW', 'window must be'],
+  ['"window": "1h"', '"window": "0s"', 26, 'HEADGATE_WINDOW', 'window must be'],
+  [
+    '"window": "1h"',
+    '"window": 60',
+    26,
+    'HEADGATE_POLICY_FILE',
+    'window must have a unit in a file, got 60. Write "60s" for seconds, or "60ms" for milliseconds.',
+  ],
+  ['"within": "1m"', '"within": 60', 15, 'HEADGATE_POLICY_FILE', 'within must have a unit in a file'],
+  ['"1d"', '86400', 16, 'HEADGATE_POLICY_FILE', 'ban must have a unit in a file, got 86400'],
+  ['"1000/month"', '{ "limit": 50 }', 8, 'HEADGATE_POLICY_FILE', '"policy" must be a text, got an object. Write {'],
   ['"max": "unlimited"', '"max": "unlimted"', 29, 'HEADGATE_POLICY', 'got "unlimted"'],
   ['"max": "unlimited"', '"pro": "unlimited"', 29, 'HEADGATE_POLICY_FILE', 'The name "pro" stands here a second time.'],
   ['"algorithm": "token-bucket"', '"algorithm": "gcra", "policy": "1/1s"', 24, 'HEADGATE_POLICY_FILE', 'not both'],
@@ -231,7 +241,7 @@ describe('the schema for editors', () => {
     const algorithms: object[] = [
       { limit: 1, window: '1m' },
       { algorithm: 'fixed-window', limit: 1, window: '1m', align: 'first-request', label: 'minute' },
-      { algorithm: 'segmented-window', limit: 1, window: 60_000, segments: 6, countRefused: true },
+      { algorithm: 'segmented-window', limit: 1, window: '60s', segments: 6, countRefused: true },
       { algorithm: 'leaky-bucket', limit: 1, window: '1m', shadow: true },
       { algorithm: 'token-bucket', limit: 1, window: '1m', burst: 2, refill: 'interval' },
       { algorithm: 'gcra', limit: 1, window: '1.5h' },
@@ -264,7 +274,7 @@ describe('the schema for editors', () => {
 
   /** What only the limiter knows: the meaning of a text, and names that are there twice. */
   const onlyTheLimiter =
-    /in 15m|15x|burst 0|fortnight|Mars|"name": "1s"|1 hour of|"pro": "unl|4 at once|"scope": "user"|"policies": "unl/
+    /in 15m|15x|"0s"|burst 0|fortnight|Mars|"name": "1s"|1 hour of|"pro": "unl|4 at once|"scope": "user"|"policies": "unl/
 
   test.each(mistakes.filter(([, to]) => !onlyTheLimiter.test(to)))('refuses %s -> %s', (from, to) => {
     expect(validate(JSON.parse(text.replace(from, to)))).toBe(false)

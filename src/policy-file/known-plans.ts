@@ -1,0 +1,29 @@
+import { LRUCache } from 'lru-cache'
+import type { Policy } from '../algorithms/index.ts'
+import { type PlanOfFile, type PolicyDocument, sourceOf } from './policy-document.ts'
+
+/** How many plans are remembered at most. */
+const most = 1000
+
+/** The plans of all versions of a file. A plan that is the same in two versions is the same object, so that a limiter finds it fast. */
+export class KnownPlans {
+  readonly #known = new LRUCache<string, PlanOfFile>({ max: most })
+
+  /** The document with a known object for each plan that a version before had. */
+  known(document: PolicyDocument): PolicyDocument {
+    return new Map(
+      [...document].map(([limiter, { own, plans }]) => {
+        const named = [...plans].map(([name, plan]) => [name, this.#knownPlan([limiter, name], plan)] as const)
+        return [limiter, { own: own && this.#knownPlan([limiter], own), plans: new Map(named) }]
+      }),
+    )
+  }
+
+  #knownPlan(place: readonly string[], plan: PlanOfFile): PlanOfFile {
+    if (plan === 'unlimited') return plan
+    const text = JSON.stringify([place, plan, (plan.policies as readonly Policy[]).map(sourceOf)])
+    const known = this.#known.get(text) ?? plan
+    this.#known.set(text, known)
+    return known
+  }
+}
