@@ -17,10 +17,10 @@ import {
   scopeExtractors,
   withAddressOf,
 } from './keys/index.ts'
-import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
 import { changed, inheritedOf, type Read, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
+import { type GuardParts, RequestCheck } from './request-check.ts'
 import { RequestEvents } from './request-events.ts'
 
 /**
@@ -58,7 +58,7 @@ export function createGuard<
 /**
  * The part of an HTTP limit that is the same for all frameworks. A request passes these steps:
  *
- *     check -> exempt? -> the limiter of the request -> PlanCheck: key -> cost -> calendar -> decide -> respond
+ *     check -> exempt? -> the limiter of the request -> RequestCheck: key -> cost -> calendar -> decide -> respond
  *
  * All steps are synchronous if the functions in the options and the store are synchronous. A step that has to wait is a separate
  * function, named `...Later`. Reason: a function that contains a closure allocates memory at every call, even if the call does not
@@ -74,8 +74,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   /** The rules of `deny`, `allow` and `skip`. Undefined if none of these options is set. */
   readonly #exemptions: Exemptions<Request, Response> | undefined
   /** The check of all requests, if the policies are the same for every request. Undefined if the policies are a function. */
-  readonly #only: PlanCheck<Request, Response> | undefined
-  readonly #checks = new WeakMap<RateLimiter, PlanCheck<Request, Response>>()
+  readonly #only: RequestCheck<Request, Response> | undefined
+  readonly #checks = new WeakMap<RateLimiter, RequestCheck<Request, Response>>()
   readonly #policies: PoliciesOf<Request, Response> | undefined
 
   /**
@@ -114,7 +114,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     // example policy, so that an invalid option throws now, and not at the first request.
     const known =
       limiter instanceof RateLimiter ? limiter : new RateLimiter({ name: 'no plan', policies: '1/1s token-bucket' })
-    const check = new PlanCheck(parts, known, this.#extractors, isOnly)
+    const check = new RequestCheck(parts, known, this.#extractors, isOnly)
     this.#only = isOnly ? check : undefined
     if (options.calendar !== undefined && isOwn('calendar')) checkAsked(known.policies)
     if (isOwn('headers')) checkShown(options.headers, known.policies)
@@ -235,12 +235,12 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   /** The check of the requests under one plan, by the limiter of the plan. */
-  #checkOf(limiter: RateLimiter): PlanCheck<Request, Response> {
+  #checkOf(limiter: RateLimiter): RequestCheck<Request, Response> {
     if (this.#only !== undefined) return this.#only
     let check = this.#checks.get(limiter)
     if (check === undefined) {
       const extractors = scopeExtractors(this.#parts.options.keys, limiter.scopes, false)
-      check = new PlanCheck(this.#parts, limiter, extractors, false)
+      check = new RequestCheck(this.#parts, limiter, extractors, false)
       this.#checks.set(limiter, check)
     }
     return check

@@ -52,7 +52,7 @@ export interface GuardParts<Request, Response> {
  *
  *     key -> cost -> calendar -> decide -> respond: attach, notify, headers, refuse
  */
-export class PlanCheck<Request, Response> {
+export class RequestCheck<Request, Response> {
   readonly #parts: GuardParts<Request, Response>
   readonly #limiter: RateLimiter
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
