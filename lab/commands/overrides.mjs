@@ -112,7 +112,8 @@ export const performOverrides = {
 
 /**
  * Policies with which the library takes an override. A policy that is not known may exist in the application, so the report, and not an
- * error, says whether the override is effective. @param {string | undefined} name of the override's policy @param {string} [scope] of its keys
+ * error, says whether the override is effective.
+ * @param {{ policies: any[] }} known @param {string | undefined} name of the override's policy @param {string} [scope] of its keys
  */
 function policiesFor({ policies }, name, scope = 'default') {
   const known = policies.length > 0 ? policies : policiesOfScopes(['default'])

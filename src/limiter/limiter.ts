@@ -90,7 +90,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   protected override match(keys: readonly (string | undefined)[]): Match<RateLimiter> | undefined {
     const { table } = this.plans.overrides
     if (table === undefined || this.#given?.override !== undefined) return undefined
-    this.#derived ??= new DerivedLimiters(
+    this.#derived ??= new DerivedLimiters<RateLimiter>(
       this.scopes,
       this.known(),
       (cost) => this.later(cost),

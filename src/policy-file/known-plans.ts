@@ -14,7 +14,8 @@ export class KnownPlans {
     return new Map(
       [...document].map(([limiter, { own, plans }]) => {
         const named = [...plans].map(([name, plan]) => [name, this.#knownPlan([limiter, name], plan)] as const)
-        return [limiter, { own: own && this.#knownPlan([limiter], own), plans: new Map(named) }]
+        const known = own === undefined ? undefined : this.#knownPlan([limiter], own)
+        return [limiter, { own: known, plans: new Map(named) }]
       }),
     )
   }
