@@ -9,6 +9,8 @@ export interface TcpProxy {
   connections: number
   /** True to accept connections and pass nothing on. */
   silent: boolean
+  /** How many chunks were not passed on, because the proxy was silent. */
+  swallowed: number
   /** The latency in milliseconds, each way. */
   delay: number
   /** Closes the connection in place of every n-th reply; 0 for never. */
@@ -29,6 +31,7 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     to,
     connections: 0,
     silent: false,
+    swallowed: 0,
     delay: 0,
     cutEvery: 0,
     forget() {
@@ -43,7 +46,10 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     },
   }
   const pass = (chunk: Buffer, socket: Socket) => {
-    if (proxy.silent) return
+    if (proxy.silent) {
+      proxy.swallowed++
+      return
+    }
     if (proxy.delay === 0) socket.write(chunk)
     else setTimeout(() => socket.writable && socket.write(chunk), proxy.delay)
   }
