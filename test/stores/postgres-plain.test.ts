@@ -2,10 +2,10 @@
  * Calls that one statement decides: the same decisions and the same rows as by the algorithm itself. The statement leaves every
  * other call to a transaction.
  */
-import { Pool, type PoolClient } from 'pg'
+import { Pool } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, gcra, type Policy, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
-import { type PostgresPool, postgresStore } from '../../src/stores/postgres/index.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { algorithms } from '../support/differential.ts'
 import { failure } from '../support/failure.ts'
@@ -13,6 +13,7 @@ import fc from '../support/fast-check.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { useServer } from '../support/use-server.ts'
+import { wrappedPool } from '../support/wrapped-pool.ts'
 
 const server = await useServer(startPostgres())
 const pool = new Pool(server.config)
@@ -23,20 +24,13 @@ let names = 0
 
 /** The messages that a pool has sent to the server. */
 const sent: string[] = []
-const counted: PostgresPool = Object.assign(Object.create(pool), { connect: () => pool.connect().then(counting) })
-const clients = new WeakMap<PoolClient, PoolClient>()
-
-function counting(client: PoolClient): PoolClient {
-  const known = clients.get(client)
-  if (known !== undefined) return known
+const counted = wrappedPool(pool, (client) => {
   const query = (text: string) => {
     sent.push(text)
     return client.query(text)
   }
-  const own = Object.assign(Object.create(client), { query })
-  clients.set(client, own)
-  return own
-}
+  return Object.assign(Object.create(client), { query })
+})
 
 function limiterOf(
   policies: readonly Policy[] = [tokenBucket({ limit: 10, window: '1h' })],
@@ -312,12 +306,9 @@ test('connections that lose their prepared statements, or have them already, dec
   expect((await limiter.consume('k')).remaining).toBe(8)
   expect((await limiter.consume('k')).remaining).toBe(7)
   // The same connection as another process has it, through a pooler.
-  const other = Object.assign(Object.create(own), {
-    async connect() {
-      const client = await own.connect()
-      return Object.assign(Object.create(client), { query: (text: string) => client.query(text) })
-    },
-  })
+  const other = wrappedPool(own, (client) =>
+    Object.assign(Object.create(client), { query: (text: string) => client.query(text) }),
+  )
   const second = new BareLimiter({
     name: limiter.name,
     policies: [tokenBucket({ limit: 10, window: '1h' })],

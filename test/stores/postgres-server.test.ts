@@ -1,7 +1,7 @@
 /* What is specific to Postgres: rows and their locks, expiry, a schema, a server that fails. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Client, Pool, type PoolClient } from 'pg'
+import { Client, Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
@@ -11,6 +11,7 @@ import { failure } from '../support/failure.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startProxy } from '../support/proxy.ts'
 import { useServer } from '../support/use-server.ts'
+import { wrappedPool } from '../support/wrapped-pool.ts'
 
 const server = await useServer(startPostgres())
 const closes: (() => unknown)[] = []
@@ -74,22 +75,13 @@ async function lockRows(...keys: string[]): Promise<() => Promise<void>> {
 }
 
 /** A pool that notes each message to the server. */
-function countedPool(texts: string[], from = poolOf()): PostgresStoreOptions['pool'] {
-  const clients = new Map<unknown, PoolClient>()
-  const counting = (client: PoolClient): PoolClient => {
+function countedPool(texts: string[], from = poolOf()): Pool {
+  return wrappedPool(from, (client) => {
     const query = (text: string) => {
       texts.push(text)
       return client.query(text)
     }
     return Object.assign(Object.create(client), { query })
-  }
-  return Object.assign(Object.create(from), {
-    async connect() {
-      const client = await from.connect()
-      const counted = clients.get(client) ?? counting(client)
-      clients.set(client, counted)
-      return counted
-    },
   })
 }
 
@@ -306,6 +298,19 @@ test.each([
     expect((await limiter.peek('k')).remaining).toBe(left)
   },
 )
+
+test('a server that ends a session as soon as the session is ready fails the call, and not the process', async () => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const fields = ['SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection', ''].map((field) => `${field}\0`).join('')
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(4 + fields.length)
+  proxy.appended = Buffer.concat([Buffer.from('E'), length, Buffer.from(fields)])
+  const limiter = limiterOf({ pool: poolOf({ port: proxy.port }), timeout: '1s' })
+  expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
+  proxy.appended = Buffer.of()
+  expect((await limiter.consume('k')).remaining).toBe(99)
+})
 
 test.each([
   ['by one statement', [hundred]],

@@ -4,6 +4,8 @@ export interface Proxy {
   readonly port: number
   /** `'hang'` passes nothing on. `'lose replies'` passes requests on, and closes the connection in place of a reply. */
   fault: 'hang' | 'lose replies' | undefined
+  /** Bytes that follow each reply in the same packet. */
+  appended: Buffer
   /** How many replies still pass before the next one is lost. */
   spared: number
   /** How many replies were lost. */
@@ -20,6 +22,7 @@ export async function startProxy(port: number): Promise<Proxy> {
       return (server.address() as { port: number }).port
     },
     fault: undefined,
+    appended: Buffer.of(),
     spared: 0,
     lost: 0,
     close() {
@@ -42,7 +45,8 @@ export async function startProxy(port: number): Promise<Proxy> {
       if (proxy.fault !== 'hang') far.write(request)
     })
     far.on('data', (reply) => {
-      if (proxy.fault === undefined || (proxy.fault === 'lose replies' && proxy.spared-- > 0)) near.write(reply)
+      if (proxy.fault === undefined || (proxy.fault === 'lose replies' && proxy.spared-- > 0))
+        near.write(Buffer.concat([reply, proxy.appended]))
       else if (proxy.fault === 'lose replies') {
         proxy.lost++
         near.destroy()

@@ -18,7 +18,7 @@ export interface PostgresClient {
 
 /** The methods that the store needs from a pool of Postgres, as `pg` has them. */
 export interface PostgresPool {
-  connect(): Promise<PostgresClient>
+  connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void
 }
 
 /** The result of one statement. */
@@ -52,7 +52,6 @@ export async function withClient<T>(
     client.release(broken)
   }
   const timer = setTimeout(giveBack, Math.min(longest, longestSleep), true)
-  client.on('error', ignore)
   try {
     const result = await use(client)
     giveBack(false)
@@ -71,19 +70,22 @@ const no = (): boolean => false
 
 /**
  * Gets a connection, or rejects if the pool takes longer than `longest`. A connection that comes after the rejection is given back to the
- * pool.
+ * pool. A server can end a new connection at once, so the connection has a listener of errors before this function returns to the pool.
  */
 function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
   return new Promise((resolve, reject) => {
+    let tooLate = false
     const tooLong = () => {
-      timer = undefined
+      tooLate = true
       reject(errorOf(new Error(`no connection within ${longest} ms`)))
     }
-    let timer: NodeJS.Timeout | undefined = setTimeout(tooLong, Math.min(longest, longestSleep))
-    pool
-      .connect()
-      .then((client) => (timer === undefined ? client.release() : resolve(client)))
-      .catch((cause) => reject(errorOf(cause)))
-      .finally(() => clearTimeout(timer))
+    const timer = setTimeout(tooLong, Math.min(longest, longestSleep))
+    pool.connect((error, client) => {
+      clearTimeout(timer)
+      if (client === undefined) return reject(errorOf(error))
+      if (tooLate) return client.release()
+      client.on('error', ignore)
+      resolve(client)
+    })
   })
 }
