@@ -8,6 +8,8 @@ const most = 1000
 /** The plans of all versions of a file. A plan that is the same in two versions is the same object, so that a limiter finds it fast. */
 export class KnownPlans {
   readonly #known = new LRUCache<string, PlanOfFile>({ max: most })
+  /** Each plan in the newest version that has it. */
+  readonly #newest = new LRUCache<string, PlanOfFile>({ max: most })
 
   /** The document with a known object for each plan that a version before had. */
   known(document: PolicyDocument): PolicyDocument {
@@ -20,7 +22,18 @@ export class KnownPlans {
     )
   }
 
+  /** The plan in the newest version that has it. Undefined if no version has it, or if very many plans were removed since. */
+  newest(limiter: string, plan: string | undefined): PlanOfFile | undefined {
+    return this.#newest.get(JSON.stringify(plan === undefined ? [limiter] : [limiter, plan]))
+  }
+
   #knownPlan(place: readonly string[], plan: PlanOfFile): PlanOfFile {
+    const known = this.#knownObject(place, plan)
+    this.#newest.set(JSON.stringify(place), known)
+    return known
+  }
+
+  #knownObject(place: readonly string[], plan: PlanOfFile): PlanOfFile {
     if (plan === 'unlimited') return plan
     const text = JSON.stringify([place, plan, (plan.policies as readonly Policy[]).map(sourceOf)])
     const known = this.#known.get(text) ?? plan

@@ -26,8 +26,9 @@ export interface PolicyFileOptions {
    */
   onChange?: ((changes: readonly PolicyChange[]) => unknown) | undefined
   /**
-   * Called when a new version of the file is invalid: the old version then stays in effect. Also called when a call fails under a new version
-   * of a plan, and succeeds under the old version of this plan: this plan then stays as it was. Default: one warning for each error.
+   * Called when a new version of the file is invalid: the old version then stays in effect. Also called when a plan stays as it was while the
+   * rest of a new version applies: a call fails under the new plan and succeeds under the old plan, or the first call for a plan comes after
+   * a version that removes it. Default: one warning for each error.
    */
   onInvalid?: ((error: HeadgateError) => unknown) | undefined
 }
@@ -120,16 +121,20 @@ export class PolicyFile {
 
   /**
    * The present plan of a limiter, for `policies` of a middleware and for `withPlan`. Until the file changes, the plan is always the same
-   * object, so that a limiter finds the plan fast.
+   * object, so that a limiter finds the plan fast. A plan that a change of the file has removed stays as it was.
    * @param limiter the name of a limiter in the file
    * @param plan the name of a plan of the limiter. Default: the `policies` of the limiter
-   * @throws HeadgateError `HEADGATE_POLICY_FILE` if the file has no such limiter or plan
+   * @throws HeadgateError `HEADGATE_POLICY_FILE` if no version that this process has read has such a limiter or plan
    */
   plan(limiter: string, plan?: string): PlanLike {
-    const found = planIn(this.#document, limiter, plan)
+    const present = planIn(this.#document, limiter, plan)
+    const found = present ?? this.#known.newest(limiter, plan)
     if (found === undefined) throw this.#missing(this.#document, limiter, plan)
     const name = plan === undefined ? limiter : `${limiter}\n${plan}`
-    const asked = getOrInsert(this.#asked, name, () => ({ limiter, plan, newest: found, used: found }))
+    const asked = getOrInsert(this.#asked, name, () => {
+      if (present === undefined) this.#keep(limiter, plan)
+      return { limiter, plan, newest: found, used: found }
+    })
     if (asked.newest !== found) this.#use(asked, found)
     return asked.used
   }
@@ -174,7 +179,8 @@ export class PolicyFile {
     try {
       const document = readPolicyDocument(text, this.#name)
       for (const { limiter, plan } of this.#asked.values()) {
-        if (planIn(document, limiter, plan) === undefined) throw this.#missing(document, limiter, plan)
+        const removed = planIn(document, limiter, plan) === undefined
+        if (removed && planIn(this.#document, limiter, plan) !== undefined) throw this.#missing(document, limiter, plan)
       }
       this.#put(text, document)
     } catch (error) {
@@ -190,6 +196,9 @@ export class PolicyFile {
     if (changes.length === 0) return
     this.#unusable = undefined
     this.#since = Date.now()
+    for (const { limiter, plan } of this.#asked.values()) {
+      if (planIn(this.#document, limiter, plan) === undefined) this.#keep(limiter, plan)
+    }
     const { onChange = (all: readonly PolicyChange[]) => this.#log(all) } = this.#options
     callHook('onChange of policiesFrom', onChange, changes, 'calls')
   }
@@ -209,10 +218,20 @@ export class PolicyFile {
       asked.used = earlier
       const place = [asked.limiter, ...(asked.plan === undefined ? [] : ['plans', asked.plan])].join('.')
       const message = `${this.#name}, limiters.${place}: a call fails under the new plan. ${error.message}`
-      this.#unusable = { error: new HeadgateError(error.code, message), since: Date.now() }
-      this.#report(this.#unusable.error)
+      this.#reportUnusable(new HeadgateError(error.code, message))
     }
     rememberEarlier(plan, { plan: earlier, onUnusable })
+  }
+
+  /** Says that a plan which the version in effect lacks stays as it was. */
+  #keep(limiter: string, plan: string | undefined): void {
+    const { code, message } = this.#missing(this.#document, limiter, plan)
+    this.#reportUnusable(new HeadgateError(code, `${message} A call needs it, so it stays as it was.`))
+  }
+
+  #reportUnusable(error: HeadgateError): void {
+    this.#unusable = { error, since: Date.now() }
+    this.#report(error)
   }
 
   #refuse(error: HeadgateError): void {

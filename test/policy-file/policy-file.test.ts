@@ -145,6 +145,30 @@ test('of an invalid new version nothing takes effect, and health says so until i
   expect(limits.plan('api')).toMatchObject({ policies: [{ limit: 4 }] })
 })
 
+test('a plan that a version removes before its first call stays as it was, and health says so', async () => {
+  freshFile({ limiters: { api: { policies: '3/1h', plans: { gold: '50/1h' } }, login: '5/1h' } })
+  const errors: string[] = []
+  const limits = opened({ onInvalid: ({ message }) => void errors.push(message), onChange: () => {} })
+  limits.plan('api')
+  write({ limiters: { api: { policies: '4/1h', plans: { pro: '9/1h' } } } })
+  await seen(() => expect(limits.plan('api')).toMatchObject({ policies: [{ limit: 4 }] }))
+  expect(errors).toEqual([])
+  const gold = limits.plan('api', 'gold')
+  expect(gold).toMatchObject({ policies: [{ limit: 50 }] })
+  const error = `${path}: the limiter "api" has no plan "gold". Its plans are pro. A call needs it, so it stays as it was.`
+  expect(errors).toEqual([error])
+  expect(limits.health()).toMatchObject({ error: { message: error } })
+  expect(limits.plan('login')).toMatchObject({ policies: [{ limit: 5 }] })
+  expect(() => limits.plan('api', 'silver')).toThrow('no plan "silver"')
+  write({ limiters: { api: { policies: '5/1h', plans: { pro: '9/1h' } } } })
+  await seen(() => expect(limits.plan('api')).toMatchObject({ policies: [{ limit: 5 }] }))
+  expect(limits.plan('api', 'gold')).toBe(gold)
+  expect(limits.health().error).toBeDefined()
+  write({ limiters: { api: { policies: '5/1h', plans: { gold: '60/1h' } }, login: '6/1h' } })
+  await seen(() => expect(limits.plan('api', 'gold')).toMatchObject({ policies: [{ limit: 60 }] }))
+  expect(limits.health().error).toBeUndefined()
+})
+
 test('without hooks, changes are printed, and an invalid version is one warning', async () => {
   const { mkdirSync } = await import('node:fs')
   mkdirSync(home, { recursive: true })
