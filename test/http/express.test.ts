@@ -45,6 +45,13 @@ test('a route keeps the types of its parameters', async () => {
   await request(app).get('/users/7').expect(200)
 })
 
+test('an extractor in combine gets the request of the framework', async () => {
+  const app = express()
+  const limit = rateLimit({ policies: '9/1h', keys: combine(byRoute(), (request) => request.get('x-tenant')) })
+  app.get('/', limit, (request, response) => void response.json(request.rateLimit.key))
+  await request(app).get('/').set('x-tenant', 'a|b').expect('"GET /|a\\\\|b"')
+})
+
 test('the decision has its type, without an assertion', async () => {
   const app = express()
   const limit = rateLimit({ limit: 10, window: '1h', cost: 5, settle: true, keys: () => 'ann' })

@@ -7,14 +7,20 @@ import type { KeyExtractor } from './key-extractor.ts'
 
 /**
  * Limits by several key extractors together: the key has a part from each extractor, and two keys are equal only if all their parts are
- * equal. If an extractor finds no key, the client's address is used as the part of this extractor. If an extractor returns false, the
- * request is not limited.
+ * equal. The parts are joined by `|`, such as `192.0.2.1|GET /users/:id`. In a part, `|` becomes `\|`, and `\` becomes `\\`. If an extractor
+ * finds no key, the client's address is used as the part of this extractor. If an extractor returns false, the request is not limited.
  *
  *     combine(byIp(), byRoute())
  *
  * @throws HeadgateError `HEADGATE_OPTION` if there is no extractor, or if an extractor is not a function
  */
 export function combine<Request = unknown, Response = unknown>(
+  ...extractors: KeyExtractor<NoInfer<Request>, NoInfer<Response>>[]
+): KeyExtractor<Request, Response>
+export function combine<Request, Response = unknown>(
+  ...extractors: KeyExtractor<Request, Response>[]
+): KeyExtractor<Request, Response>
+export function combine<Request, Response>(
   ...extractors: KeyExtractor<Request, Response>[]
 ): KeyExtractor<Request, Response> {
   for (const extractor of extractors) checkExtractor(extractor, 'combine')
