@@ -11,7 +11,7 @@ import {
   type RateLimitArgument,
   type RequestDecision,
 } from '../src/http/index.ts'
-import { isUnixSocket } from '../src/http/keys/index.ts'
+import { isUnixSocket, reportedAddress } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { expressRoute } from './express-route.ts'
 import { nodeResponse } from './node-response.ts'
@@ -33,7 +33,8 @@ const anyAddress = '192.0.2.1'
 
 function forwardedAddress(request: Request, settings: Record<string, unknown>): string | undefined {
   const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
-  return trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
+  const text = trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
+  return reportedAddress(text)
 }
 
 /** The functions that the guard (code for all frameworks: src/http/guard.ts) needs from Express 4 and 5. */

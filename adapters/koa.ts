@@ -12,7 +12,7 @@ import {
   type RequestDecision,
   routeName,
 } from '../src/http/index.ts'
-import { isUnixSocket } from '../src/http/keys/index.ts'
+import { isUnixSocket, reportedAddress } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { nodeResponse } from './node-response.ts'
 
@@ -28,8 +28,9 @@ declare module 'koa' {
  * the end of the field, so the first entry is the client's address. Without `maxIpsCount`, a client can write every entry except the
  * last, so the last entry is used.
  */
-function forwardedAddress({ app, ips }: Context): string | undefined {
-  return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
+function forwardedAddress({ app, ips, req }: Context): string | undefined {
+  const text = app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
+  return reportedAddress(text ?? req.socket.remoteAddress)
 }
 
 /** A layer of @koa/router. A layer with methods is a route. A layer without methods is middleware. */
@@ -78,7 +79,7 @@ function onerror(this: Context, error: Error & { headers?: Record<string, unknow
 /** The functions that the guard (code for all frameworks) needs from Koa. The context of Koa is both the request and the response. */
 export const koaFramework: Framework<Context, Context> = {
   // Check `app.proxy` first: `ctx.ips` reads a header and makes a list even if there is no proxy.
-  address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
+  address: (context) => (context.app.proxy ? forwardedAddress(context) : context.req.socket.remoteAddress),
   peer: ({ req }) => req.socket.remoteAddress,
   unaddressed: ({ req }) => isUnixSocket(req.socket),
   trustsProxy: ({ app }) => app.proxy,

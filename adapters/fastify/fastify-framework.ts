@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getOrInsert, type HeadgateError, tooOld } from '../../src/common/index.ts'
 import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
-import { isUnixSocket } from '../../src/http/keys/index.ts'
+import { isUnixSocket, reportedAddress } from '../../src/http/keys/index.ts'
 
 /**
  * True if Fastify trusts every proxy. The test is a made-up request that has passed 250 proxies, whose addresses RFC 5737 reserves for
@@ -40,7 +40,7 @@ const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
 
 function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
   const everyHop = getOrInsert(everyHopTrusted, request.server, () => trustsEveryHop(request))
-  return everyHop ? (ips[1] ?? ips[0]) : request.ip
+  return reportedAddress(everyHop ? (ips[1] ?? ips[0]) : request.ip)
 }
 
 /**

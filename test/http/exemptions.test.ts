@@ -46,6 +46,27 @@ contract((app) => {
     expect(await statuses(url, outside.map(from))).toEqual(outside.map(() => 429))
   })
 
+  test('an address from a proxy that is no IP address is refused with 403, and shares no quota', async () => {
+    const texts = ['unknown', 'unix:', '"192.0.2.7"', '192.0.2.07', '192.0.2.7/24', '10.0.0.1.evil', 'a'.repeat(9999)]
+    for (const proxies of [1, 'everybody'] as const) {
+      for (const options of [
+        {},
+        { keys: () => 'all', deny: ['203.0.113.7'] },
+        { keys: combine(byIp(), () => 'all') },
+      ]) {
+        const { url, handled } = await app({ limit: 1, window: '1h', ...options }, { proxies })
+        expect(await statuses(url, texts.map(from))).toEqual(texts.map(() => 403))
+        expect(handled()).toBe(0)
+      }
+      const { url } = await app({ limit: 1, window: '1h' }, { proxies })
+      expect(await statuses(url, ['192.0.2.7', '192.0.2.7:80', '1.1.1.1,\t192.0.2.7'].map(from))).toEqual([
+        200, 429, 429,
+      ])
+    }
+    const warnings = warned.mock.calls.filter(([, options]) => Object(options).code === 'HEADGATE_NO_ADDRESS')
+    expect(warnings.map(([text]) => text)).toEqual([expect.stringMatching(/ "unknown".* is no IP address, .* 403\. /)])
+  })
+
   test('deny responds with 403 before anything counts, even to addresses on the allow list', async () => {
     const lists = { allow: ['0.0.0.0/0'], deny: ['203.0.113.0/24', '2001:db8::/32'] }
     const { url, handled } = await app({ limit: 1, window: '1h', ...lists }, { proxies: 1 })
@@ -117,10 +138,11 @@ contract((app) => {
     expect(warned).not.toHaveBeenCalled()
   })
 
-  test('trustedProxies stops at an entry that is not an address', async () => {
+  test('trustedProxies refuses a request if a trusted proxy has written an entry that is not an address', async () => {
     const { url } = await app({ limit: 1, window: '1h', keys: byIp({ trustedProxies: ['127.0.0.1', '10.0.0.1'] }) })
     const forged = ['a, 10.0.0.1', 'b, 10.0.0.1', 'unknown,10.0.0.1', ',10.0.0.1'].map(from)
-    expect(await statuses(url, forged)).toEqual([200, 429, 429, 429])
+    expect(await statuses(url, forged)).toEqual([403, 403, 403, 200])
+    expect(await statuses(url, ['a, 203.0.113.5', 'b,, ,203.0.113.5'].map(from))).toEqual([200, 429])
     const ports = ['203.0.113.7:1', '203.0.113.7:2', '[2001:db8::1]:5', '[2001:db8::2]:6'].map(from)
     expect(await statuses(url, ports)).toEqual([200, 429, 200, 429])
   })

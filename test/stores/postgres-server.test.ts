@@ -2,7 +2,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
@@ -310,6 +311,18 @@ test('a server that ends a session as soon as the session is ready fails the cal
   expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
   proxy.appended = Buffer.of()
   expect((await limiter.consume('k')).remaining).toBe(99)
+})
+
+test('a pool without a listener for errors is one warning', async () => {
+  forgetWarnings()
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const [deaf, heard] = [new Pool(server.config), poolOf()]
+  onTestFinished(() => deaf.end())
+  for (const own of [heard, deaf, deaf]) await limiterOf({ pool: own }).consume('k')
+  expect(warned.mock.calls.map(([text]) => text)).toEqual([
+    expect.stringMatching(/^The pool of Postgres has no listener for 'error'\. .* Write pool\.on\('error'/),
+  ])
 })
 
 test.each([

@@ -61,6 +61,21 @@ export function toldAddress(told: unknown, option: string): string | undefined {
   return undefined
 }
 
+/**
+ * The client's address, as a trusted proxy reports it. Undefined if the proxy reports a text that is not an IP address: several clients
+ * could have the same text, or a client could choose the text. Such a text causes a warning once.
+ */
+export function reportedAddress(text: string | undefined): string | undefined {
+  const address = text?.trim()
+  if (address === undefined || addressIn(address) !== undefined) return address
+  warnOnce(
+    'HEADGATE_NO_ADDRESS',
+    `A trusted proxy reports ${shown(text)} as the address of a client, which is no IP address, so the request has none: a limit by ` +
+      'address refuses it with 403. Let the proxy write the address in X-Forwarded-For, and check that only proxies are trusted.',
+  )
+  return undefined
+}
+
 function notText(told: unknown, option: string): HeadgateError {
   ignoreRejection(told)
   return new HeadgateError(

@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from '../../common/index.ts'
 import type { Framework } from '../framework.ts'
-import { addressIn } from './address.ts'
 import { AddressList } from './address-list.ts'
+import { reportedAddress } from './no-address.ts'
 
 /** How many proxies are in front of the server (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
 export type TrustedProxies = number | readonly string[]
@@ -12,7 +12,8 @@ export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddr
 /**
  * Makes a function that finds the client's address behind trusted proxies, starting at the end of X-Forwarded-For. The
  * nearest proxy has written the last entry of this list, the proxy before the nearest has written the entry before, and so
- * on. An entry that a trusted proxy has not written is not trusted.
+ * on. An entry that a trusted proxy has not written is not trusted. If a trusted proxy has written an entry that is no address, the
+ * client has no address.
  * @throws HeadgateError `HEADGATE_OPTION` if the proxies are invalid
  */
 export function clientBehind(
@@ -26,16 +27,18 @@ export function clientBehind(
     // Over a unix socket, the peer is the nearest proxy. Over TCP, a missing address means that the client has disconnected, and
     // the header may be the client's text.
     if (peer === undefined && !view.unaddressed?.(request)) return undefined
-    const forwarded = header.split(',')
+    const forwarded = header.split(',').filter(isNotBlank)
     let client = peer
     for (let hop = 0; hop < forwarded.length && (client === undefined || isTrusted(client, hop)); hop++) {
-      const before = (forwarded[forwarded.length - 1 - hop] as string).trim()
-      if (addressIn(before) === undefined) return client
-      client = before
+      client = reportedAddress(forwarded[forwarded.length - 1 - hop])
+      if (client === undefined) return undefined
     }
     return client
   }
 }
+
+/** False for an empty element of a list, which a reader has to ignore (RFC 9110, 5.6.1). */
+const isNotBlank = (text: string): boolean => text.trim() !== ''
 
 function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boolean {
   if (Array.isArray(proxies)) {

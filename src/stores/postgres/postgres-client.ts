@@ -2,7 +2,7 @@
  * The methods that the store needs from a pool of `pg`. This package does not import `pg`.
  */
 
-import { check, longestSleep, type Reader } from '../../common/index.ts'
+import { check, longestSleep, type Reader, warnOnce } from '../../common/index.ts'
 import { errorOf } from './postgres-error.ts'
 
 /** The methods that the store needs from a connection to Postgres, as `pg` has them. */
@@ -42,6 +42,7 @@ export async function withClient<T>(
   longest: number,
   use: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
+  checkListener(pool)
   const client = await connected(pool, longest)
   let lent = true
   const giveBack = (broken: boolean) => {
@@ -61,6 +62,21 @@ export async function withClient<T>(
     giveBack(!ended)
     throw errorOf(error)
   }
+}
+
+const checked = new WeakSet<PostgresPool>()
+
+/** Warns once for a pool without a listener for errors. Called at the first use, because the setup of the application has ended by then. */
+function checkListener(pool: PostgresPool & { listenerCount?(event: string): number }): void {
+  if (checked.has(pool)) return
+  checked.add(pool)
+  if (pool.listenerCount?.('error') !== 0) return
+  warnOnce(
+    'HEADGATE_CLIENT',
+    "The pool of Postgres has no listener for 'error'. An idle connection that breaks then ends this process. " +
+      "Write pool.on('error', (error) => log(error)).",
+    'postgres',
+  )
 }
 
 /** Ignores the `error` event of a lost connection, because the query on that connection rejects with the same error. */
