@@ -2,7 +2,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { calendarWindow } from '../../../src/calendar/index.ts'
-import { RateLimiter, type ThresholdEvent } from '../../../src/index.ts'
+import { RateLimiter, type RateLimiterOptions, type ThresholdEvent } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, slotOf } from '../../../src/stores/redis/keys.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
@@ -85,27 +85,83 @@ describe('Redis Cluster', async () => {
     return ids.find((id) => Math.floor((slotOf(`{${encodeId(id)}}`) * 3) / 16_384) === node) as string
   }
 
-  test('a call that one node answers, and another node too late, tells of both', async () => {
-    const told: string[] = []
-    const clock = new ManualClock(Date.UTC(2026, 10, 23))
-    const store = redisStore({ client: cluster, timeout: '250ms', clock: clock.now })
+  interface Told {
+    readonly scope: string
+    readonly threshold: number
+    readonly used: number
+  }
+
+  /** A limiter with a month for each user and each team, and what it has told. */
+  function byUserAndTeam(name: string, options: Partial<RateLimiterOptions> = {}, timeout = '10s') {
+    const told: Told[] = []
+    const store = redisStore({ client: cluster, timeout, clock: () => Date.UTC(2026, 10, 23) })
     const policies = ['user', 'team'].map((scope) =>
-      calendarWindow({ name: scope, scope, limit: 2, every: 'month', thresholds: [0.5] }),
+      calendarWindow({ name: scope, scope, limit: 10, every: 'month', thresholds: [0.5, 1] }),
     )
-    const onThreshold = ({ scope }: ThresholdEvent) => void told.push(scope)
-    const limiter = new RateLimiter({ name: 'told-by-node', policies, store, onThreshold, onStoreError: 'throw' })
+    const onThreshold = ({ scope, threshold, used }: ThresholdEvent) => void told.push({ scope, threshold, used })
+    const terms = { name, policies, store, onThreshold, onStoreError: 'throw', ...options } as const
+    return { limiter: new RateLimiter(terms as RateLimiterOptions), told }
+  }
+
+  test.each(['consume', 'reserve'] as const)(
+    'a %s that another slot refuses tells nothing, and the call that then takes the units tells once',
+    async (verb) => {
+      const { limiter, told } = byUserAndTeam(`told-refused-${verb}`)
+      const key = { user: idOf(0), team: idOf(1) }
+      await limiter.consume(key, { cost: { user: 0, team: 4 } })
+      const take = async (cost: { user: number; team: number }): Promise<boolean> => {
+        const { allowed } = await limiter[verb](key, { cost })
+        return allowed
+      }
+      expect(await take({ user: 10, team: 7 })).toBe(false)
+      expect(told).toEqual([])
+      expect((await limiter.usage(key)).policies.map(({ used }) => used)).toEqual([0, 4])
+      expect(await take({ user: 10, team: 1 })).toBe(true)
+      const all = [
+        { scope: 'user', threshold: 0.5, used: 10 },
+        { scope: 'user', threshold: 1, used: 10 },
+        { scope: 'team', threshold: 0.5, used: 5 },
+      ]
+      expect(told).toEqual(all)
+      expect(await take({ user: 0, team: 1 })).toBe(true)
+      expect(told).toEqual(all)
+    },
+  )
+
+  test('many calls at the same time, refused ones among them, tell each threshold once', async () => {
+    const { limiter, told } = byUserAndTeam('told-many')
+    const teams = [1, 2].map((node) => ({ user: idOf(0), team: idOf(node) }))
+    const calls = Array.from({ length: 40 }, (_, n) => limiter.consume(teams[n % 2] as { user: string; team: string }))
+    const admitted = (await Promise.all(calls)).filter(({ allowed }) => allowed).length
+    const { used } = (await limiter.usage(teams[0] as { user: string; team: string })).policies[0] as { used: number }
+    expect(used).toBe(admitted)
+    const ofUser = told.filter(({ scope }) => scope === 'user').map(({ threshold }) => threshold)
+    expect(ofUser).toEqual([0.5, 1].slice(0, admitted === 10 ? 2 : admitted >= 5 ? 1 : 0))
+  })
+
+  test('the call that spends the quota and begins a ban tells its thresholds', async () => {
+    const { limiter, told } = byUserAndTeam('told-ban', { penalty: { on: 'spent', ban: '60d', scope: 'user' } })
+    const key = { user: idOf(0), team: idOf(1) }
+    expect(await limiter.consume(key, { cost: { user: 10, team: 1 } })).toMatchObject({ banned: 60 * 86_400_000 })
+    expect(told.map(({ scope, threshold }) => `${scope} ${threshold}`)).toEqual(['user 0.5', 'user 1'])
+  })
+
+  test('a call that one node answers, and another node too late, tells nothing, because its units come back', async () => {
+    const { limiter, told } = byUserAndTeam('told-by-node', {}, '250ms')
     const key = { user: idOf(0), team: idOf(1) }
     for (const id of [key.user, key.team]) await limiter.consume({ user: id, team: id })
-    await limiter.reset({ user: key.user, team: key.team })
-    told.length = 0
+    await limiter.reset(key)
     const { pid } = nodes[1] as RedisServer
     process.kill(pid, 'SIGSTOP')
     try {
-      await expect(limiter.consume(key)).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
-      await vi.waitFor(() => expect(told).toEqual(['user']))
+      await expect(limiter.consume(key, { cost: 10 })).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
     } finally {
       process.kill(pid, 'SIGCONT')
     }
-    await vi.waitFor(() => expect(told).toEqual(['user', 'team']), { timeout: 5000 })
+    const usedNow = async () => (await limiter.usage(key).catch(() => undefined))?.policies.map(({ used }) => used)
+    await vi.waitFor(async () => expect(await usedNow()).toEqual([0, 0]), { timeout: 5000 })
+    expect(told).toEqual([])
+    await limiter.consume(key, { cost: 5 })
+    expect(told.map(({ scope }) => scope)).toEqual(['user', 'team'])
   })
 })

@@ -24,6 +24,8 @@ local reply, size
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
 -- True if penalties must not count a refusal of this request, because a settlement counts the refusal later.
 local countsLater
+-- True for a reservation in one slot of a Cluster, and for the charge of 0 units that notes the thresholds of that reservation.
+local tellsLater
 -- The functions for a request that tries several costs. Nil for a request with one cost.
 local list
 local verbs, canPromise, changeAll, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
@@ -215,14 +217,17 @@ function makers.told()
   -- @param used the used units after the request
   function tell(p, n, used)
     local s, took, count = p.s, p.settled or takes and p.wait == 0 and verb ~= RENEW, 0
+    local told = s[5]
     local foreign = s.oldRecord and s.foreign
     if costs then cost = costs[n] end
     p.settled = nil
-    if not took or cost <= 0 or (foreign and not p.algorithm.continues(p, foreign.policy)) then return 0 end
+    if not took or cost <= 0 and not (tellsLater and verb == CHARGE) or (foreign and not p.algorithm.continues(p, foreign.policy)) then return 0 end
     for i = 1, #p.thresholds, 2 do
       local part, units = p.thresholds[i], p.thresholds[i + 1]
-      if part > s[5] and units <= used then s[5], count = part, count + 1 end
+      if part > told and units <= used then told, count = part, count + 1 end
     end
+    if tellsLater and verb == RESERVE then return count end
+    s[5] = told
     if foreign then foreign.s[5] = s[5] end
     return count
   end

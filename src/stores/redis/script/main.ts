@@ -118,6 +118,7 @@ repeat
     verb = verbAndFlags % 8
     plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
     countsLater = verbAndFlags >= 128 and verb == RESERVE
+    tellsLater = verbAndFlags % 64 >= 32 and (verb == RESERVE or verb == CHARGE)
     if now < 0 then now = timeNow() end
     if verb ~= RESET then
       for _, p in ipairs(policies.calendars) do
@@ -188,7 +189,7 @@ repeat
           if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id, expires) end
         end
       end
-      if verbAndFlags % 64 >= 32 then
+      if verbAndFlags % 64 >= 32 and verbAndFlags % 8 == CONSUME then
         units, shortestLife, position = unpack('<dd', requests, position)
         if not broken then
           make('lease')

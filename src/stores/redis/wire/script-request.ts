@@ -42,6 +42,12 @@ export interface RequestExtras {
    * `punish` will count the refusal.
    */
   readonly countsLater?: boolean | undefined
+  /**
+   * For a reservation in one slot of Redis Cluster: true if the script reports the thresholds that the units reach, but does not note in the
+   * states that they were reported, because another slot may refuse the call. For a charge of 0 units: true if the charge notes and reports
+   * these thresholds.
+   */
+  readonly tellsLater?: boolean | undefined
   /** Called with a response that comes after the request has timed out. Undefined if nobody needs such a response. */
   readonly late?: ((response: ScriptResponse) => void) | undefined
 }

@@ -16,17 +16,20 @@
  * A penalty that begins when a quota is spent counts an admitted call in a third phase, because after the second phase no slot gives units
  * back.
  *
+ * The first phase notes no threshold as reported. If an admitted call reaches thresholds, a last phase notes and reports them.
+ *
  * If the clock of a slot is in none of the request's windows (of a calendar), a call is cancelled in the other slots, and runs again with
  * other windows. A charge, a renewal, or a command that gives units back cannot be cancelled exactly, so only the part on the keys of that
  * slot is sent again.
  */
 import { isBannable } from '../../../algorithms/bans/index.ts'
-import { type Costs, type DecidingVerb, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
+import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import { allOf } from '../../../common/index.ts'
 import { runPart } from '../../contract/index.ts'
-import type { RequestExtras, ScriptRequest } from './script-request.ts'
+import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
+import { canCancel, countsLater, firstPhase, undo, windowsIn } from './slot-requests.ts'
 
 const ignore = (): void => {}
 
@@ -38,7 +41,7 @@ export async function sendInTwoPhases(
   groups: readonly SlotGroup[],
 ): Promise<ScriptResponse> {
   const { verb } = whole
-  const cancels = verb === 'consume' || verb === 'reserve'
+  const cancels = canCancel(whole)
   const takes = cancels || verb === 'charge'
   const sent = groups.map((group) => {
     const request = firstPhase(whole, group, cancels ? withdrawing(send, whole, group) : lateIn(whole, group))
@@ -55,8 +58,14 @@ export async function sendInTwoPhases(
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
-        const undone = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
-        if (!again) responses[n] = undone // if the call runs again, the first responses still have the thresholds that it has reached
+        responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
+      }),
+    )
+  }
+  if (cancels) {
+    await allOf(
+      groups.map(async (group, n) => {
+        responses[n] = await tell(send, whole, group, responses[n] as ScriptResponse, allowed)
       }),
     )
   }
@@ -73,52 +82,6 @@ export async function sendInTwoPhases(
 /** Sends a request. Sends the request once more if the clock of its slot is in other windows. */
 function sendPlaced(send: Send, request: ScriptRequest): Promise<ScriptResponse> {
   return runPart(request.plan.policies, request, (windows) => send({ ...request, windows }))
-}
-
-function firstPhase(whole: ScriptRequest, group: SlotGroup, late: ScriptRequest['late']): ScriptRequest {
-  const { verb, tickets } = whole
-  const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
-    return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
-  })
-  // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in
-  // granted.ts.
-  const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
-  return {
-    ...whole,
-    plan: group.plan,
-    verb: verb === 'consume' ? 'reserve' : verb,
-    keys: group.keys,
-    costs: costsIn(whole, group),
-    windows: windowsIn(whole, group),
-    maxWait,
-    tickets: tickets && group.places.map((place) => tickets[place]),
-    countsLater: countsLater(whole, group),
-    late,
-  }
-}
-
-/** True if a penalty (ban after refusals) of the group has to count a refusal after all slots have answered. */
-function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
-  return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
-}
-
-/** The longest wait in the responses of all slots, in microseconds. */
-function longestDelay(responses: readonly ScriptResponse[]): number {
-  return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
-}
-
-function costOf(costs: Costs, n: number): number {
-  return typeof costs === 'number' ? costs : (costs[n] as number)
-}
-
-/** The windows of the policies of one group. */
-function windowsIn({ windows }: ScriptRequest, { places }: SlotGroup): ScriptRequest['windows'] {
-  return windows && places.map((place) => windows[place])
-}
-
-/** The costs of the request under the policies of one group. */
-function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
-  return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
 /** A function that reports the thresholds in the response of one slot, if the call gets no decision. */
@@ -140,7 +103,6 @@ function withdraw(
 /** A function that gives back what one slot has granted, if the call gets no decision. */
 function withdrawing(send: Send, whole: ScriptRequest, group: SlotGroup): (response: ScriptResponse) => void {
   return (response) => {
-    lateIn(whole, group)?.(response)
     if (response.allowed) sendPlaced(send, undo(whole, group, response.tickets, {})).catch(ignore)
   }
 }
@@ -195,31 +157,33 @@ async function keep(
 }
 
 /**
- * The request that gives back the units of one slot: a settlement by the tickets that the slot returned. The verb `charge` returns no
- * tickets, so its units are given back by a refund.
+ * Notes in one slot that the thresholds which an admitted call has reached are reported. Returns the response with only those thresholds that
+ * no other call has reported. If the request fails, a later call reports them. A refused call reports no thresholds.
  */
-function undo(
+async function tell(
+  send: Send,
   whole: ScriptRequest,
   group: SlotGroup,
-  tickets: Tickets | undefined,
-  extras: RequestExtras,
-): ScriptRequest {
+  response: ScriptResponse,
+  allowed: boolean,
+): Promise<ScriptResponse> {
+  if (response.reports.every(({ reached }) => reached.length === 0)) return response
   const { plan, keys } = group
   const { now, calendar } = whole
-  const costs = costsIn(whole, group)
-  const windows = windowsIn(whole, group)
-  if (tickets === undefined) {
-    return { plan, verb: 'refund', keys, costs, windows, calendar, now, details: extras.details }
+  const costs = plan.policies.map(() => 0)
+  const extras = { windows: windowsIn(whole, group), calendar, tellsLater: true, late: lateIn(whole, group) }
+  const told = allowed
+    ? await sendPlaced(send, { plan, verb: 'charge', keys, costs, now, ...extras }).catch(() => undefined)
+    : undefined
+  return {
+    ...response,
+    reports: response.reports.map((each, n) => ({ ...each, reached: told?.reports[n]?.reached ?? [] })),
   }
-  const back = unitsBack(tickets)
-  // For a policy with `countRefused`, the request has the cost of the call and not the units to give back. So the script reports how long
-  // that cost would have to wait.
-  const counted = (n: number) => {
-    const policy = plan.policies[n]
-    return extras.punish !== undefined && policy?.countRefused === true && !policy.algorithm.spends
-  }
-  const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
-  return { plan, verb: 'settle', keys, costs: settled, windows, calendar, now, tickets, ...extras }
+}
+
+/** The longest wait in the responses of all slots, in microseconds. */
+function longestDelay(responses: readonly ScriptResponse[]): number {
+  return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
 }
 
 function joined(

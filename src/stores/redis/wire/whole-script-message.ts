@@ -14,6 +14,8 @@ const verbs = {
 } as const
 const noWindows = [0, 0, 0, 0]
 const leaseFlag = 32
+/** The flag of a reservation and of a charge whose field `tellsLater` is true. */
+const tellsLaterFlag = 32
 const costsFlag = 64
 /** The flag of a ban that may extend an earlier ban, but not shorten it: see `BanTerms.extends`. */
 const extendsFlag = 64
@@ -67,11 +69,12 @@ function largestSizeOf({ plan, alternatives = [], ban }: ScriptRequest): number 
 
 /** The number of the verb plus the flags of the request. */
 function verbAndFlags(request: ScriptRequest): number {
-  const { verb, costs, details, cacheable, lease, punish, countsLater, report, ban } = request
+  const { verb, costs, details, cacheable, lease, punish, countsLater, tellsLater, report, ban } = request
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
   if (lease !== undefined) number += leaseFlag
+  if (tellsLater === true) number += tellsLaterFlag
   if (typeof costs !== 'number') number += costsFlag
   if (punish !== undefined || countsLater === true) number += punishFlag
   if (report !== undefined) number += reportFlag
