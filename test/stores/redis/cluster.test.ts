@@ -106,25 +106,30 @@ describe.each(clients)('%s', (name, client) => {
     { after: 1, within: '10s', until: 'window', scope: 'user' },
     { on: 'spent', ban: ['3s', '20s'], scope: 'ip' },
     { on: 'spent', ban: '3s', scope: 'user', extend: true },
-  ] as const satisfies PenaltyOptions[])(
+    { after: 2, within: '10s', ban: '3s', scope: 'user', extend: true, countRefused: true },
+    { after: 3, within: '10s', ban: '3s', scope: 'ip', restart: true, countRefused: true },
+  ] as const satisfies (PenaltyOptions & { countRefused?: boolean })[])(
     'scopes in different slots: all or nothing, with the same decisions as the memory store (%j)',
-    async (penalty: PenaltyOptions) => {
+    async ({ countRefused = false, ...penalty }: PenaltyOptions & { countRefused?: boolean }) => {
       const clock = new ManualClock()
       const policies = [
-        tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s' }),
-        slidingWindow({ name: 'user', scope: 'user', limit: 5, window: '10s' }),
+        tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s', countRefused }),
+        slidingWindow({ name: 'user', scope: 'user', limit: 5, window: '10s', countRefused }),
         fixedWindow({ name: 'watch', scope: 'user', limit: 2, window: '10s', shadow: true }),
       ]
       const stores = [
         memoryStore({ clock: clock.now }),
         redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
       ]
-      const id = `two-${name}-${JSON.stringify(penalty)}`
+      const id = `two-${name}-${JSON.stringify({ ...penalty, countRefused })}`
       const [memory, redis] = stores.map((store) => new RateLimiter({ name: id, policies, store, penalty }))
       if (memory === undefined || redis === undefined) throw new Error('two limiters')
       for (let n = 0; n < 60; n++) {
         const key = { ip: `ip-${n % 3}`, user: `user-${n % 2}` }
         const options = { cost: 1 + (n % 2) }
+        const banned = n % 10 === 4 ? { ip: key.ip } : n % 10 === 9 ? { user: key.user } : undefined
+        // A call that another slot refuses may begin a new span of open units under a penalty with `on: 'spent'`.
+        if (banned && penalty.on !== 'spent') await Promise.all([redis.ban(banned, '1s'), memory.ban(banned, '1s')])
         expect(await redis.consume(key, options)).toEqual(await memory.consume(key, options))
         expect(await redis.peek(key)).toEqual(await memory.peek(key))
         if (n % 7 === 0) expect(await redis.refund(key)).toEqual(await memory.refund(key))

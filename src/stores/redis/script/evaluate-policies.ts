@@ -22,7 +22,7 @@ local reply, size
 -- The values of the current request. A request is plain if it is CONSUME, RESERVE or PEEK with one cost for all policies.
 -- For other requests, \`costs\` may have a cost for each policy, and \`cost\` is the cost under the current policy.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
--- True if penalties must not count a refusal of this request, because a settlement counts the refusal later.
+-- True if the policies must not count a refusal of this request, because a settlement counts the refusal later.
 local countsLater
 -- True for a reservation in one slot of a Cluster, and for the charge of 0 units that notes the thresholds of that reservation.
 local tellsLater
@@ -243,7 +243,8 @@ function makers.refused()
       p.delay = wait - lag
       algorithm.take(p, s, at, cost, wait - lag)
       p.wait = 0
-    elseif p.countRefused and (p.punishes and not countsLater or not p.punishes and cost > 0 and not s.carried) then
+    elseif p.countRefused and not (countsLater and (p.punishes or not p.shadow and not takes)) and
+      (p.punishes or cost > 0 and not s.carried) then
       algorithm.count(p, s, at, cost, delay - lag)
       p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
     else

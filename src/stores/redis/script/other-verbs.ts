@@ -196,8 +196,8 @@ function makers.verbs()
     changed(p)
   end
 
-  -- Counts a refusal in the second phase of a call over several hash slots (wire/two-phase.ts): penalties count it now. Policies
-  -- that count refused calls have taken its cost already.
+  -- Counts a refusal in the second phase of a call over several hash slots (wire/two-phase.ts): penalties count it now, and so do
+  -- policies with \`countRefused\`, unless they have taken its cost already, as their tickets show. Shadow policies counted it in the first.
   -- @param wait how long the call has to wait under the policies of all slots
   function verbs.countRefusal(policies, wait)
     local last = policies[#policies]
@@ -205,7 +205,7 @@ function makers.verbs()
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
-      if p.punishes then
+      if p.punishes or p.countRefused and not p.shadow and cost > 0 and not verbs.tickets[n] and not p.s.carried then
         p.algorithm.count(p, p.s, p.at, cost, wait - (p.at - now))
         markWritten(p)
       end

@@ -29,7 +29,7 @@ export interface RequestExtras {
   readonly ban?: BanTerms | undefined
   /**
    * For a settlement after a slot of Redis Cluster has refused the call: the call's wait, in microseconds. Penalties (bans after refusals)
-   * then count the refusal.
+   * and policies with `countRefused` then count the refusal.
    */
   readonly punish?: number | undefined
   /**
@@ -38,8 +38,8 @@ export interface RequestExtras {
    */
   readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
   /**
-   * For a reservation: true if penalties (bans after refusals) must not count a refusal of the reservation, because a settlement with
-   * `punish` will count the refusal.
+   * For a reservation: true if the policies must not count a refusal of the reservation, because a settlement with `punish` will count the
+   * refusal.
    */
   readonly countsLater?: boolean | undefined
   /**

@@ -32,9 +32,9 @@ export function firstPhase(whole: ScriptRequest, group: SlotGroup, late: ScriptR
   }
 }
 
-/** True if a penalty (ban after refusals) of the group has to count a refusal after all slots have answered. */
+/** True if a policy of the group counts refusals. It counts a refusal after all slots have answered, because one of them may have a ban. */
 export function countsLater(whole: ScriptRequest, { plan }: SlotGroup): boolean {
-  return canCancel(whole) && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
+  return canCancel(whole) && plan.policies.some(({ countRefused }) => countRefused)
 }
 
 function costOf(costs: Costs, n: number): number {

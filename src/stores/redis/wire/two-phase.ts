@@ -5,8 +5,8 @@
  * the second phase cancels the reservations of the other slots, and the call is refused. If a slot fails, the reservations are
  * cancelled too, and the promise of the call rejects. Policies of one key are always decided in one step.
  *
- * A penalty (ban after refusals) whose bans end with the window counts a refusal in the second phase, because all waits are known only
- * after the first phase.
+ * Penalties (bans after refusals) and policies with `countRefused` count a refusal in the second phase, because all waits, and all bans by
+ * hand, are known only after the first phase. A refusal by a ban counts nowhere.
  *
  * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
@@ -22,8 +22,10 @@
  * other windows. A charge, a renewal, or a command that gives units back cannot be cancelled exactly, so only the part on the keys of that
  * slot is sent again.
  */
+
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
+import type { Policy } from '../../../algorithms/index.ts'
 import { allOf } from '../../../common/index.ts'
 import { runPart } from '../../contract/index.ts'
 import type { ScriptRequest } from './script-request.ts'
@@ -124,9 +126,12 @@ async function giveBack(
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
   const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
   const after = await sendPlaced(send, undo(whole, group, tickets, { details, punish }))
+  const last = group.plan.policies.at(-1) as Policy
+  const restarted = last.algorithm.restarts === true && after.reports.at(-1)?.wait !== response.reports.at(-1)?.wait
+  const isReset = ({ scope, algorithm }: Policy) => restarted && scope === last.scope && !algorithm.leases
   const reports = after.reports.map((report, n) => ({
     ...report,
-    wait: report.wait || (response.reports[n]?.wait ?? 0),
+    wait: report.wait || (isReset(group.plan.policies[n] as Policy) ? 0 : (response.reports[n]?.wait ?? 0)),
     reached: response.reports[n]?.reached ?? [],
   }))
   return { ...after, allowed, repeats, reports, ban }
