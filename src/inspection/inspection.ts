@@ -161,6 +161,8 @@ function sentence(
 function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
   const state = states.find(({ name }) => name === policy.name)
   const evaluation = new PolicyEvaluation(policy)
+  const windows = policy.calendar?.windowsAt(now, undefined)
+  if (windows !== undefined) policy.algorithm.place?.(windows) // a state of another kind counts in the present window
   pointTo(evaluation, state && { ...state, s: state.s.slice() }, now, rule)
   return inspectPolicy(policy, evaluation.s as number[], now, evaluation.foreign)
 }

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
 import { unsupported } from '../../src/common/errors.ts'
 import {
   concurrency,
   counter,
+  fixedWindow,
   lruStore,
   memoryStore,
+  type Policy,
   type PolicyLike,
   policy,
   RateLimiter,
@@ -208,6 +211,23 @@ test.each([memoryStore, lruStore])(
     expect(others).toMatchObject([{ name: 'more', used: 1, limit: 5, window: 60_000 }])
   },
 )
+
+test.each<[string, Policy]>([
+  ['a day of the calendar', calendarWindow({ name: 'calls', limit: 5, every: 'day' })],
+  ['a fixed window with thresholds', fixedWindow({ name: 'calls', limit: 5, window: '1h', thresholds: [1] })],
+])('a state that another kind of policy left is shown as it counts under %s', async (_, next) => {
+  const { limiter } = limiterOf({ name: 'calls', limit: 5, window: '1h' })
+  await limiter.consume('ann', { cost: 5 })
+  const plan = limiter.withPlan(next)
+  const { retryAfter } = await plan.peek('ann')
+  expect(retryAfter).toBeGreaterThan(0)
+  const { refused, policies } = await plan.inspect('ann')
+  expect(refused).toBe(true)
+  expect(policies).toMatchObject([{ used: 5, remaining: 0, retryAfter, carried: true }])
+  const listed: unknown[] = []
+  for await (const { key } of plan.list({ refused: true })) listed.push(key)
+  expect(listed).toEqual(['ann'])
+})
 
 describe('a ban by hand', () => {
   const texts = new Map<string, string>()
