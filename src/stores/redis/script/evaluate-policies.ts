@@ -22,10 +22,8 @@ local reply, size
 -- The values of the current request. A request is plain if it is CONSUME, RESERVE or PEEK with one cost for all policies.
 -- For other requests, \`costs\` may have a cost for each policy, and \`cost\` is the cost under the current policy.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
--- True if the policies must not count a refusal of this request, because a settlement counts the refusal later.
-local countsLater
--- True for a reservation in one slot of a Cluster, and for the charge of 0 units that notes the thresholds of that reservation.
-local tellsLater
+-- In a call over several hash slots (wire/two-phase.ts): true if a later request counts a refusal, or notes the reported thresholds.
+local countsLater, tellsLater
 -- The functions for a request that tries several costs. Nil for a request with one cost.
 local list
 local verbs, canPromise, changeAll, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
@@ -216,8 +214,7 @@ function makers.told()
   -- convert, has no place for the note.
   -- @param used the used units after the request
   function tell(p, n, used)
-    local s, took, count = p.s, p.settled or takes and p.wait == 0 and verb ~= RENEW, 0
-    local told = s[5]
+    local s, took, count, told = p.s, p.settled or takes and p.wait == 0 and verb ~= RENEW, 0, p.s[5]
     local foreign = s.oldRecord and s.foreign
     if costs then cost = costs[n] end
     p.settled = nil
@@ -226,8 +223,7 @@ function makers.told()
       local part, units = p.thresholds[i], p.thresholds[i + 1]
       if part > told and units <= used then told, count = part, count + 1 end
     end
-    if tellsLater and verb == RESERVE then return count end
-    s[5] = told
+    if not tellsLater or verb == CHARGE then s[5] = told end
     if foreign then foreign.s[5] = s[5] end
     return count
   end
@@ -243,8 +239,7 @@ function makers.refused()
       p.delay = wait - lag
       algorithm.take(p, s, at, cost, wait - lag)
       p.wait = 0
-    elseif p.countRefused and not (countsLater and (p.punishes or not p.shadow and not takes)) and
-      (p.punishes or cost > 0 and not s.carried) then
+    elseif p.countRefused and not (countsLater and (p.punishes or not (p.shadow or takes))) and (p.punishes or cost > 0 and not s.carried) then
       algorithm.count(p, s, at, cost, delay - lag)
       p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
     else
