@@ -3,7 +3,7 @@ import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
 import type { NodePair } from './node-pair.ts'
-import { addressView, answerOf, finderOver, toldFinder } from './web/index.ts'
+import { addressView, answerOf, clientHasLeft, finderOver, toldFinder } from './web/index.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -82,6 +82,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
       if (response) whenEnded(response, ended)
       else answerOf(event).whenEnded(ended, event.req.signal)
     },
+    left: (event) => clientHasLeft(nodeOf(event)?.res, event.req),
     held: (event) => answerOf(event).hold(nodeOf(event)?.res),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)

@@ -3,7 +3,7 @@ import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
-import { addressView, answerOf, answerWriter, finderOver, toldFinder } from './web/index.ts'
+import { addressView, answerOf, answerWriter, clientHasLeft, finderOver, toldFinder } from './web/index.ts'
 
 /** The part of the result of `getConnInfo` that has the client's address. */
 export interface ConnInfo {
@@ -82,6 +82,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       if (response) whenEnded(response, done)
       else answerOf(context).whenEnded(done, context.req.raw.signal)
     },
+    left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
     held: (context) => answerOf(context).hold(nodeResponse(context)),
     ...writer,
     setStatus(context, status) {

@@ -98,6 +98,7 @@ export const koaFramework: Framework<Context, Context> = {
   headersSent: ({ res }) => res.headersSent,
   complete: ({ res }) => res.writableEnded,
   ended: ({ res }, done) => nodeResponse.ended(res, done),
+  left: ({ res }) => nodeResponse.left(res),
   setHeader({ res }, name, value) {
     if (name !== 'Cache-Control') keptFields.add(name)
     res.setHeader(name, value)

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
-import { whenEnded } from '../src/http/held/index.ts'
+import { hasLeft, whenEnded } from '../src/http/held/index.ts'
 import type { Framework } from '../src/http/index.ts'
 
 /** A response of node:http, or of node:http2 in its compatibility API. */
@@ -10,6 +10,7 @@ type ResponseParts =
   | 'headersSent'
   | 'complete'
   | 'ended'
+  | 'left'
   | 'setHeader'
   | 'responseHeader'
   | 'setStatus'
@@ -24,6 +25,7 @@ export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, Respons
   headersSent: (response) => response.headersSent,
   complete: (response) => response.writableEnded,
   ended: (response, done) => whenEnded(response as ServerResponse, done),
+  left: (response) => hasLeft(response as ServerResponse),
   setHeader: (response, name, value) => void response.setHeader(name, value),
   responseHeader: (response, name) => response.getHeader(name)?.toString(),
   setStatus(response, status) {

@@ -3,6 +3,6 @@
  * options and hooks are in `headgate`.
  */
 
-export { type EndingResponse, whenEnded } from './http/held/index.ts'
+export { type EndingResponse, hasLeft, whenEnded } from './http/held/index.ts'
 export { createGuard, type Framework, type Guard, type LimiterOf, type Policies, routeName } from './http/index.ts'
 export { isUnixSocket } from './http/keys/index.ts'

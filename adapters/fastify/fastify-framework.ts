@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getOrInsert, type HeadgateError, tooOld } from '../../src/common/index.ts'
-import { whenEnded } from '../../src/http/held/index.ts'
+import { hasLeft, whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isUnixSocket, reportedAddress } from '../../src/http/keys/index.ts'
 
@@ -100,6 +100,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   complete: ({ raw }) => raw.writableEnded,
   ended: ({ raw }, done) => whenEnded(raw, done),
+  left: ({ raw }) => hasLeft(raw),
   setHeader: (reply, name, value) => void reply.header(getOrInsert(lowerCaseNames, name, toLowerCase), value),
   responseHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setStatus: (reply, status) => void reply.code(status),

@@ -136,6 +136,10 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     return reply?.table.complete(reply.response) ?? false
   },
   ended,
+  left(context) {
+    const { reply } = callOf(context)
+    return reply?.table.left?.(reply.response) === true
+  },
   held,
   setHeader(context, name, value) {
     const { http } = callOf(context)

@@ -1,6 +1,12 @@
+import { type EndingResponse, hasLeft } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
 import { clientBehind, isUnixSocket, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
 import type { NodePair } from '../node-pair.ts'
+
+/** For `Framework.left`: asks the response of node:http, or in other runtimes the signal of the request. */
+export function clientHasLeft(node: EndingResponse | undefined, { signal }: Pick<Request, 'signal'>): boolean {
+  return node === undefined ? signal?.aborted === true : hasLeft(node)
+}
 
 /** The functions that find addresses, for frameworks without their own proxy setting. */
 export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>

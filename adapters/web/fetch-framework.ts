@@ -3,7 +3,7 @@ import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside } from '../node-pair.ts'
-import { addressView, type Finder, finderOver, toldFinder } from './client-address.ts'
+import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
 import { type Answer, answerOf, answerWriter, isStatus } from './web-answer.ts'
 
 declare global {
@@ -141,6 +141,7 @@ export function fetchFramework<Context>(
     headersSent: () => false,
     complete: () => false,
     ended: (call, done) => call.whenEnded(done),
+    left: ({ nodeResponse, request }) => clientHasLeft(nodeResponse, request),
     held: ({ answer, nodeResponse }) => answer.hold(nodeResponse),
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }

@@ -3,6 +3,6 @@
  * This folder imports `http` and `common`.
  */
 
-export { addressView, finderOver, toldFinder } from './client-address.ts'
+export { addressView, clientHasLeft, finderOver, toldFinder } from './client-address.ts'
 export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 export { type Answer, answerOf, answerWriter } from './web-answer.ts'

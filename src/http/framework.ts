@@ -101,6 +101,11 @@ export interface Framework<Request, Response> {
    */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   /**
+   * True if the client has disconnected before the response was sent completely. No handler then runs for a request whose units are in
+   * flight or to be settled. Default: false. For responses of node:http, use `hasLeft`.
+   */
+  left?(response: Response): boolean
+  /**
    * Called when units of the request are held until its response has ended, for the option `count` or for units of a `concurrency` policy.
    * Returns a function whose result is a number. This number must grow as long as the adapter can see that the server writes the response,
    * or that the client reads it. The leases of `concurrency` units are renewed only if the number has grown. Leave `held` out if the

@@ -1,6 +1,8 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { RateLimiter } from '../../src/index.ts'
+import { RateLimiter, type Store } from '../../src/index.ts'
+import type { Command } from '../../src/store.ts'
+import { remoteStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { passLeases, untilUsed, upgrade, used } from '../support/leases.ts'
@@ -65,6 +67,54 @@ contract((app, lacks) => {
     await passLeases(clock, 3)
     expect([handled(), await used(limiter)]).toEqual([5, 0])
   })
+
+  test.each([
+    ['at once', 'units in flight', { policies: ['10 at once lease 3s', '10/1m'] }, 5],
+    ['at once', 'an estimate to settle', { policies: '10/1m', settle: true, cost: 2 }, 0],
+    ['later', 'units in flight', { policies: ['10 at once lease 3s', '10/1m'] }, 5],
+    ['later', 'an estimate to settle', { policies: '10/1m', settle: true, cost: 2 }, 0],
+  ] as const)(
+    'of five requests whose clients leave before the decision, which comes %s, no handler runs with %s',
+    async (when, _, options, counted) => {
+      const { store, clock } = stillStore()
+      const [arrived, answer] = [signal(), signal()]
+      let asked = 0
+      const waits = async () => {
+        asked++
+        if (asked === 5) arrived.give()
+        await answer.promise
+      }
+      const slow: Store = remoteStore((terms) => {
+        const ledger = store.open(terms)
+        const run = async (command: Command): Promise<never> => {
+          if (command.verb === 'reserve' && when === 'later') await waits()
+          return (await ledger.run(command)) as never
+        }
+        return { run: run as never }
+      })
+      const keyLater = async () => {
+        if (when === 'at once') await waits() // stands for an authentication before the decision
+        return 'k'
+      }
+      const { limiter, url, handled, connections } = await app({
+        store: slow,
+        name: 'left',
+        keys: keyLater,
+        ...options,
+      })
+      const left = five.map(() => hangUp(url, arrived.promise))
+      await Promise.all(left)
+      await until(() => asked === 5)
+      await vi.waitFor(async () => expect(await connections()).toBe(0))
+      answer.give()
+      const rate = async () => (await (limiter as RateLimiter).usage('k')).policies.map(({ used }) => used)
+      await vi.waitFor(async () => expect(await rate()).toEqual(counted === 0 ? [0] : [0, counted]))
+      await passLeases(clock, 3)
+      expect(handled()).toBe(0)
+      expect(await get(url)).toMatchObject({ status: 200 })
+      expect(handled()).toBe(1)
+    },
+  )
 
   test('five requests that are upgraded use nothing once they are closed', async () => {
     const { limiter, clock } = limited()

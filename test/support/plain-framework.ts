@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { type Framework, routeName, whenEnded } from '../../src/http.ts'
+import { type Framework, hasLeft, routeName, whenEnded } from '../../src/http.ts'
 import type { RequestDecision } from '../../src/index.ts'
 
 /** A request of a minimal framework. */
@@ -40,6 +40,7 @@ export const plainFramework: Framework<PlainRequest, PlainResponse> = {
   headersSent: ({ body }) => body !== undefined,
   complete: ({ body }) => body !== undefined,
   ended: whenEnded,
+  left: hasLeft,
   setHeader({ headers }, name, value) {
     headers[name] = value
   },

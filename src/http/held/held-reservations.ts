@@ -152,14 +152,13 @@ export class HeldReservations<Request, Response> {
   }
 
   /**
-   * Holds the units of an admitted request until its response has ended. Returns false if the client disconnected while the request
-   * waited, or else true. Call `hold` before any code that may throw, so that the units are always freed.
+   * Holds the units of an admitted request until its response has ended. Returns false if the handler must not run, because the client has
+   * disconnected. Call `hold` before any code that may throw, so that the units are always freed.
    * @param replaceable true if the cost of a route may replace this decision until the response has ended
    */
   hold(held: HeldRequest<Request, Response>, replaceable: boolean): MaybePromise<boolean> {
     if (held.reservation.wait > 0) return this.#wait(held, replaceable)
-    this.#countAtEnd(held, replaceable)
-    return true
+    return this.#countAtEnd(held, replaceable)
   }
 
   async #wait(held: HeldRequest<Request, Response>, replaceable: boolean): Promise<boolean> {
@@ -173,30 +172,34 @@ export class HeldReservations<Request, Response> {
     load.waiting--
     if (reservation === undefined) return false
     held.reservation = reservation
-    this.#countAtEnd(held, replaceable)
-    return true
+    return this.#countAtEnd(held, replaceable)
   }
 
   /**
    * After the response has ended, frees the units of `concurrency` policies, and refunds the units of a request that the option `count`
    * excludes. If the client disconnected, the request counts: otherwise a client could avoid the limit by never waiting for the response.
+   * @returns false if the client of a request that holds units in flight, or is to be settled, has disconnected already: the handler would
+   *   run without its unit in flight, or might never settle. With `settle`, the key then gets all units back, because no work is done.
    */
-  #countAtEnd(held: HeldRequest<Request, Response>, replaceable: boolean): void {
+  #countAtEnd(held: HeldRequest<Request, Response>, replaceable: boolean): boolean {
     const counts = this.#counts
     const inFlight = this.#inFlight
     const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, the call of `settle` sets the spent units
     const spendsNow = spends && counts === undefined && !replaceable // nothing can give units back any more
     if (spendsNow) void this.correct(held, undefined)
-    if (counts === undefined && inFlight === undefined && spends === spendsNow) return
-    const progress = this.#progressOf(held)
-    const failed = (error: unknown) => this.#failed(error, held)
-    held.release = inFlight?.hold(held.reservation, { progress, failed })
+    const needsClient = inFlight !== undefined || this.#settles
+    const left = needsClient && this.#framework.left?.(held.response) === true
+    if (left && this.#settles && counts === undefined) void this.giveBack(held)
+    if (counts === undefined && inFlight === undefined && spends === spendsNow) return !left
+    const owner = { progress: this.#progressOf(held), failed: (error: unknown) => this.#failed(error, held) }
+    held.release = inFlight?.hold(held.reservation, owner)
     this.#framework.ended(held.response, (status, aborted) => {
       if (held.replaced) return
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
       else if (spends && !spendsNow) void this.correct(held, undefined)
       held.release?.()
     })
+    return !left
   }
 
   #progressOf(held: HeldRequest<Request, Response>): (() => number) | undefined {

@@ -45,6 +45,14 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
   else whenSent(response, end)
 }
 
+/** True if the client has disconnected before the response was sent completely. Frameworks use this function as their `Framework.left`. */
+export function hasLeft(response: EndingResponse): boolean {
+  const { stream, writableFinished, destroyed, socket, req } = response
+  if (stream !== undefined) return stream.destroyed && wasAborted(stream)
+  if (writableFinished) return false
+  return destroyed || (socket === null && req?.socket?.destroyed === true)
+}
+
 /** Observes a response of HTTP/1.1. A response that was sent emits 'finish' and then 'close'. Any other response emits only 'close'. */
 function whenSent(response: EndingResponse, end: (aborted: boolean) => void): void {
   if (response.writableFinished || response.destroyed) {
@@ -68,7 +76,7 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
 function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   const closed = () => {
     open.delete(closed)
-    end(!stream.headersSent || !stream.writableFinished || stream.aborted)
+    end(wasAborted(stream))
   }
   if (stream.destroyed) {
     closed()
@@ -78,6 +86,10 @@ function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void
   open.set(closed, stream)
   watching ??= setInterval(endClosed, 1000)
   watching.unref?.()
+}
+
+function wasAborted({ headersSent, writableFinished, aborted }: EndingStream): boolean {
+  return !headersSent || !writableFinished || aborted
 }
 
 /** The streams of HTTP/2 whose responses have not ended. */
