@@ -5,7 +5,7 @@ import { isUncounted, type StoreLink } from './store-link.ts'
 const maxRefunds = 10_000
 
 /** A request that gives units of keys back to the store. */
-interface Refund {
+export interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
   readonly run: () => Promise<unknown>
@@ -40,11 +40,13 @@ export class DeferredRefunds {
     if (!this.#waits(refund)) void this.#run()
   }
 
-  /** Drops the refunds of keys that were reset, because such keys have their full quota already. */
-  forget(scopes: readonly string[], keys: readonly string[]): void {
+  /** Drops the refunds of keys that are reset, because such keys have their full quota already. Returns the dropped refunds. */
+  forget(scopes: readonly string[], keys: readonly string[]): readonly Refund[] {
     const concerns = (refund: Refund) =>
       scopes.some((scope, n) => refund.scopes.includes(scope) && refund.keys[refund.scopes.indexOf(scope)] === keys[n])
-    for (const refund of this.#refunds) if (concerns(refund)) this.#refunds.delete(refund)
+    const dropped = [...this.#refunds].filter(concerns)
+    for (const refund of dropped) this.#refunds.delete(refund)
+    return dropped
   }
 
   /** Drops all refunds, because all keys were cleared. */

@@ -78,11 +78,12 @@ class FailoverLedger implements CheckedLedger {
     const { verb, keys, tickets } = command
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
-    if (verb === 'reset') this.forget(keys) // the keys are reset under the policies of all limiters with this name
+    // The keys are reset under the policies of all limiters with this name.
+    const dropped = verb === 'reset' ? fallback.forget(keys) : undefined
     const { charges, quota, shared } = fallback
     const { link, reconciler } = shared
     const breakers = link.parts.of(keys)
-    const call = new WaitingCall(fallback, command, breakers, onFailure)
+    const call = new WaitingCall(fallback, command, breakers, onFailure, dropped)
     const failing = breakers.find(({ closed }) => !closed)
     if (failing === undefined) {
       quota.releaseIfFull()
@@ -131,10 +132,6 @@ class FailoverLedger implements CheckedLedger {
     shared.reconciler.forgetAll()
     shared.refunds.forgetAll()
     quota.clear()
-  }
-
-  forget(keys: readonly string[]): void {
-    this.#fallback.forget(keys)
   }
 
   health(): Health {

@@ -14,7 +14,7 @@ import {
   runPart,
   type Verb,
 } from '../stores/contract/index.ts'
-import type { DeferredRefunds } from './deferred-refunds.ts'
+import type { DeferredRefunds, Refund } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -191,11 +191,11 @@ export class Fallback {
 
   /**
    * After a reset of the keys, forgets three things for all limiters with the same name: the units that the keys have spent in this
-   * process, the charges that the store does not know yet, and the refunds to send later.
+   * process, the charges that the store does not know yet, and the refunds to send later. Returns these refunds.
    */
-  forget(keys: readonly string[]): void {
+  forget(keys: readonly string[]): readonly Refund[] {
     this.shared.reconciler.forget(this.charges, keys)
-    this.shared.refunds.forget(this.terms.scopes, keys)
     this.quota.reset(keys)
+    return this.shared.refunds.forget(this.terms.scopes, keys)
   }
 }

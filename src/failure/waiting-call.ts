@@ -11,6 +11,7 @@ import {
 } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
+import type { Refund } from './deferred-refunds.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, isUncounted } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
@@ -19,11 +20,20 @@ import { StoreRequest } from './store-request.ts'
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
+  readonly #dropped: readonly Refund[]
 
-  constructor(fallback: Fallback, command: Command<V>, breakers: readonly Breaker[], onFailure: OnFailure | undefined) {
+  /** @param dropped the refunds that a reset has dropped. They wait again if the reset fails */
+  constructor(
+    fallback: Fallback,
+    command: Command<V>,
+    breakers: readonly Breaker[],
+    onFailure: OnFailure | undefined,
+    dropped: readonly Refund[] = [],
+  ) {
     super(fallback.ledger, command, breakers)
     this.#fallback = fallback
     this.#onFailure = onFailure
+    this.#dropped = dropped
   }
 
   override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
@@ -58,6 +68,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       counters.failedClosed++
       // A refund admits no call, so the units that a settlement gives back are refunded when the store responds again.
       if (unsettled) this.#fallback.giveBackLater(command)
+      for (const refund of this.#dropped) shared.refunds.add(refund)
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
     if (choice !== 'local') counters.sources.open++
