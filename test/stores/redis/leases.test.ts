@@ -224,6 +224,26 @@ test('a bucket that is nearly empty all the time gives no leases, which would be
   }
 })
 
+test('a lease that is requested ahead under a smaller plan moves no count to that plan', async () => {
+  const daily = (limit: number) => fixedWindow({ name: 'daily', limit, window: '1d' })
+  const options = { leases: 'auto', refusalCache: false } as const
+  const [first, ...others] = fleetOf(4, daily(1000), options) as [RateLimiter, ...RateLimiter[]]
+  let admitted = 0
+  async function take(limiter: RateLimiter, calls: number, cost = 1): Promise<void> {
+    for (let n = 0; n < calls; n++) if ((await limiter.consume('ann', { cost })).allowed) admitted += cost
+  }
+  const small = others.map((limiter) => limiter.withPlan(daily(500)))
+  for (const each of small) await take(each, 40) // half of the lease is left
+  await take(first, 100, 10)
+  for (const each of small) {
+    await take(each, 60)
+    await new Promise((wake) => setTimeout(wake, 50)) // for units that are leased in the background
+    await take(first, 100, 10)
+  }
+  expect(admitted).toBeLessThanOrEqual(1000)
+  expect(admitted).toBeGreaterThan(900)
+})
+
 test('a decision tells what is left, with what is held ahead', async () => {
   const policies = fixedWindow({ limit: 10_000, window: '1h' })
   const [limiter] = fleetOf(1, policies, { leases: 'auto' }) as [RateLimiter]

@@ -175,9 +175,9 @@ function change(p, n)
   if not plain then
     verbs.takeMore(p, n)
   elseif p.wait == 0 and takes then
-    local s = p.s
-    p.algorithm.take(p, s, p.at, cost, 0)
-    if s.oldRecord then s.oldRecord = nil end
+    if cost == 0 then return end -- a request for a lease only
+    p.algorithm.take(p, p.s, p.at, cost, 0)
+    if p.s.oldRecord then p.s.oldRecord = nil end
     p.scope.changed = true
   else
     commitRefused(p)

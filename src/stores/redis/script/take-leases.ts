@@ -24,7 +24,10 @@ function makers.lease()
     evaluate(policies, 0)
     respond(extra)
     for n, p in ipairs(policies) do
-      if not p.shadow or p.wait == 0 then p.algorithm.take(p, p.s, p.at, extra, 0) end
+      if not p.shadow or p.wait == 0 then
+        p.algorithm.take(p, p.s, p.at, extra, 0)
+        markWritten(p)
+      end
       local _, reset = p.algorithm.report(p, p.s, p.at)
       p.scope.fullAt = max(p.scope.fullAt, p.at + reset)
       if p.thresholds then
