@@ -1,6 +1,17 @@
-/** Sends a request to the model server. An error of the server, or no answer, throws. */
-export async function askModel(url, request, signal) {
-  const { messages, max_tokens, metadata } = request
+/**
+ * Sends a request to the model server. If the server refuses or fails, throws, and the request costs nothing. If the client
+ * leaves before the answer, throws too, and the request costs its prompt.
+ */
+export async function askModel(url, request, usage, signal) {
+  try {
+    return await answerOf(url, request, signal)
+  } catch (error) {
+    if (!signal.aborted) usage.clear()
+    throw error
+  }
+}
+
+async function answerOf(url, { messages, max_tokens, metadata }, signal) {
   const body = { messages, max_tokens, metadata, stream: true, stream_options: { include_usage: true } }
   const answer = await fetch(url, {
     method: 'POST',

@@ -33,7 +33,7 @@ export function createApp({ modelUrl, limits = budget, store }) {
     const left = new AbortController()
     response.once('close', () => left.abort())
     try {
-      const stream = await askModel(modelUrl, request.body, left.signal)
+      const stream = await askModel(modelUrl, request.body, usage, left.signal)
       response.type('text/event-stream')
       for await (const bytes of stream) {
         usage.read(bytes)

@@ -24,7 +24,7 @@ export function createHandler({ modelUrl, limits = budget, store }) {
     const usage = new Usage(body)
     const settle = () => request.rateLimit.settle(usage.cost)
     try {
-      const stream = await askModel(modelUrl, body, request.signal)
+      const stream = await askModel(modelUrl, body, usage, request.signal)
       return new Response(metered(stream, usage, settle), { headers: { 'content-type': 'text/event-stream' } })
     } catch {
       await settle()

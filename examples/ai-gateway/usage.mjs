@@ -1,18 +1,23 @@
 import { costOf, countTokens, estimateOf } from './budget.mjs'
 
 /**
- * Reads the usage of a request from its stream of server-sent events. The last event tells it. A stream that breaks off
- * has cost its prompt, and the tokens that have come. One that never began has cost nothing.
+ * Reads the usage of a request from its stream of server-sent events. The last event tells it. A request costs its prompt
+ * as soon as it is sent, even if the client leaves before the first token. A stream that breaks off has cost its prompt, and
+ * the tokens that have come.
  */
 export class Usage {
   #decoder = new TextDecoder()
   #text = ''
-  #prompt
-  #used = { prompt: 0, completion: 0 }
+  #used
 
   /** @param {{ messages: { content: string }[] }} request */
   constructor({ messages }) {
-    this.#prompt = estimateOf({ messages, max_tokens: 0 }).tokens
+    this.#used = { prompt: estimateOf({ messages, max_tokens: 0 }).tokens, completion: 0 }
+  }
+
+  /** The model server has refused the request, or failed before its answer began: the request costs nothing. */
+  clear() {
+    this.#used = { prompt: 0, completion: 0 }
   }
 
   /** For `settle`: the true cost so far. */
@@ -33,7 +38,6 @@ export class Usage {
       this.#used = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
       return
     }
-    this.#used.prompt = this.#prompt
     for (const { delta } of choices) this.#used.completion += countTokens(delta.content ?? '')
   }
 }

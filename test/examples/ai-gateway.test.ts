@@ -178,7 +178,7 @@ describe.each(Object.entries(gateways))('%s', (_name, createGateway) => {
     expect(due([id]).tokens).toBe(7)
   })
 
-  test('a stream that breaks off before its first byte costs one request and nothing else', async () => {
+  test('a model that fails before its first byte costs one request, and a client that leaves then pays its prompt', async () => {
     const gateway = await createGateway()
     const ids = [newId(), newId()] as const
     const broken = gateway.ask('ann', bodyOf({ id: ids[0], words: 0, ending: 'break' }))
@@ -193,8 +193,8 @@ describe.each(Object.entries(gateways))('%s', (_name, createGateway) => {
     await expect.poll(() => model.sent.has(ids[1])).toBe(true)
     left.abort()
     await leaving
-    const free = { requests: 2, tokens: 0, microdollars: 0, 'at-once': 0 }
-    await expect.poll(() => used(gateway, 'ann')).toEqual(free)
+    const prompt = { requests: 2, tokens: 3, microdollars: 9, 'at-once': 0 }
+    await expect.poll(() => used(gateway, 'ann')).toEqual(prompt)
   })
 
   test.each([
