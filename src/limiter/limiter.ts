@@ -2,7 +2,7 @@ import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { type MaybePromise, needsPromise } from '../common/index.ts'
 import type { Match } from '../overrides/index.ts'
-import { type CallerCalendars, type Decision, underEarlier, underPlan } from '../policy/index.ts'
+import { type CallerCalendars, type Decision, noteUse, underEarlier, underPlan } from '../policy/index.ts'
 import type { CheckedLedger } from '../stores/contract/index.ts'
 import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
 import { askedBy, costOf, costsOf, keysOf } from './call-arguments.ts'
@@ -126,7 +126,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
     // The method is not `async`, because `async` would wrap the promise of the store in another promise.
     try {
       const cost = costOf(options)
-      const decision = this.#decide(key, cost, options?.calendar && options)
+      const decision = noteUse(this.#given?.plan, this.#decide(key, cost, options?.calendar && options))
       return Promise.resolve(this.#compared(decision, key, cost, options?.calendar))
     } catch (error) {
       return this.#underEarlier(error, (limiter) => limiter.consume(key, options))
@@ -165,7 +165,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     try {
       const { cost = 1, maxWait, expires, calendar } = readReserve(options, this.policies)
-      return this.#book(key, cost, maxWait, { calendar }, expires)
+      return noteUse(this.#given?.plan, this.#book(key, cost, maxWait, { calendar }, expires))
     } catch (error) {
       return this.#underEarlier(error, (limiter) => limiter.reserve(key, options))
     }
@@ -275,5 +275,5 @@ export function book(
 /** The limiter of a plan (the policies of one caller). If `plans` has no limiter for the plan, a new limiter is made. */
 export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
   const make = (each: PlanLike) => plans.find(each) ?? plans.keep(each, new RateLimiter(new PlanOptions(each, plans)))
-  return plans.find(plan) ?? (underPlan(plan, make) as RateLimiter)
+  return plans.find(plan) ?? (underPlan(plan, make, false) as RateLimiter)
 }

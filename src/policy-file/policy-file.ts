@@ -207,20 +207,26 @@ export class PolicyFile {
     for (const change of changes) console.info(`${this.#name}: ${lineOf(change)}`)
   }
 
-  /** Uses the new version of a plan, until a call fails under the new version and succeeds under the version before. */
+  /** Uses the new version, until a call fails under it and succeeds under the version before, and the call's own key is not the cause. */
   #use(asked: AskedPlan, plan: PlanOfFile): void {
     const earlier = asked.used
     asked.newest = plan
     asked.used = plan
     if (plan === 'unlimited') return
-    const onUnusable = (error: HeadgateError) => {
+    let found: HeadgateError | undefined
+    const onUnusable = (error: HeadgateError, byCall: boolean) => {
       if (asked.used !== plan) return
-      asked.used = earlier
+      if (!byCall) asked.used = earlier
+      else if (found !== undefined) return
+      found = error
       const place = [asked.limiter, ...(asked.plan === undefined ? [] : ['plans', asked.plan])].join('.')
       const message = `${this.#name}, limiters.${place}: a call fails under the new plan. ${error.message}`
       this.#reportUnusable(new HeadgateError(error.code, message))
     }
-    rememberEarlier(plan, { plan: earlier, onUnusable })
+    const onUsed = () => {
+      if (found !== undefined) this.#unusable = undefined
+    }
+    rememberEarlier(plan, { plan: earlier, onUnusable, onUsed })
   }
 
   /** Says that a plan which the version in effect lacks stays as it was. */

@@ -14,7 +14,7 @@ export {
   withReached,
   withResetAt,
 } from './decision.ts'
-export { rememberEarlier, underEarlier, underPlan } from './earlier-plans.ts'
+export { noteUse, rememberEarlier, underEarlier, underPlan } from './earlier-plans.ts'
 export {
   type BurstOptions,
   type CallerCalendar,

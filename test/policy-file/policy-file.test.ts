@@ -276,6 +276,35 @@ test('a call of a limiter that does not fit a new plan is decided under the plan
   expect(errors.map(({ code }) => code)).toEqual(['HEADGATE_COST', 'HEADGATE_KEY'])
 })
 
+test('a wrong key of one request takes back no version that another request has used', async () => {
+  freshFile({ limiters: { api: [{ policy: '9/1h', name: 'calls' }] } })
+  const errors: string[] = []
+  const limits = opened({ onInvalid: ({ message }) => void errors.push(message), onChange: () => {} })
+  const limit = rateLimit({
+    policies: () => limits.plan('api'),
+    keys: { default: () => 'ann', project: ({ url }) => (url === '/wrong' ? ([] as never) : 'p') },
+  })
+  const limiter = new RateLimiter({ name: 'other', policies: 'unlimited' })
+  const now = () => limiter.withPlan(limits.plan('api'))
+  expect(await limit(...incoming('/'))).toBe(true)
+  const policies = [
+    { policy: '2/1h', name: 'calls' },
+    { policy: '5/1h', scope: 'project' },
+  ]
+  write({ limiters: { api: policies } })
+  await seen(() => expect(limits.plan('api')).toMatchObject({ policies: [{ limit: 2 }, {}] }))
+  // Before the first call that succeeds, the cause may be the plan, so this call alone is decided under the version before.
+  expect(await limit(...incoming('/wrong'))).toBe(true)
+  expect(limits.health().error?.message).toContain('a call fails under the new plan')
+  expect([errors.length, await limit(...incoming('/'))]).toEqual([1, false]) // the third unit of 2
+  expect(limits.health().error).toBeUndefined()
+  await expect(limit(...incoming('/wrong'))).rejects.toThrow('A key extractor must return a text')
+  expect(await limit(...incoming('/'))).toBe(false)
+  await now().consume({ default: 'bob', project: 'p' })
+  await expect(now().consume('bob')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  expect([errors.length, limits.health().error]).toEqual([1, undefined])
+})
+
 test('a plan that has not changed is the same object, so that its limiter is found fast', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReset()
   freshFile({ limiters: { api: { policies: '5/1m', plans: { max: 'unlimited', pro: '6/1m' } } } })
