@@ -20,7 +20,12 @@ interface WaitingMessage<Message> {
   readonly pass: Pass
   /** The decision on the message. Undefined before the limiter is asked. */
   outcome: MaybePromise<Outcome> | undefined
+  /** About how many bytes the message holds. */
+  readonly size: number
 }
+
+/** The most bytes that the waiting messages of a socket hold, if the transport can not stop them. One more message may be of any size. */
+const mostBytes = 16_000_000
 
 /** The wait in milliseconds in a client's notice if neither a policy nor the store gives a wait. */
 const aSecond = 1000
@@ -43,6 +48,8 @@ export class MessageLimit<Message> {
   readonly #transport: MessageTransport<Message>
   /** The waiting messages. Undefined until a message has to wait, because on most sockets no message waits. */
   #queue: Fifo<WaitingMessage<Message>> | undefined
+  /** About how many bytes the waiting messages hold. */
+  #bytes = 0
   #advancing = false
   #paused = false
   #cancelSleep: (() => void) | undefined
@@ -78,7 +85,7 @@ export class MessageLimit<Message> {
     const { waiting } = this
     if (this.#ended) return
     const { maxQueue, overLimit, isFree } = this.#settings
-    if (waiting >= maxQueue) this.#overflow(message)
+    if (waiting >= maxQueue || this.#bytes >= mostBytes) this.#overflow(message)
     else if (isFree?.(message)) this.#takeFree(message, pass, waiting > 0)
     else if (waiting > 0 && overLimit === 'delay') this.#wait(message, pass, undefined)
     else this.#takeNow(message, pass, waiting > 0)
@@ -135,8 +142,9 @@ export class MessageLimit<Message> {
 
   #wait(message: Message, pass: Pass, outcome: MaybePromise<Outcome> | undefined): void {
     this.#queue ??= new Fifo()
-    const waiting = { message, pass, outcome }
+    const waiting = { message, pass, outcome, size: this.#transport.sizeOf?.(message) ?? 0 }
     this.#queue.push(waiting)
+    this.#bytes += waiting.size
     // Stop reading the socket, so that TCP slows the client down. With 'delay', stop when one message waits. Otherwise, stop when the queue
     // is half full.
     const { overLimit, maxQueue } = this.#settings
@@ -183,6 +191,7 @@ export class MessageLimit<Message> {
       return false
     }
     this.#queue?.shift()
+    this.#bytes -= waiting.size
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
@@ -226,7 +235,7 @@ export class MessageLimit<Message> {
     this.#transport.close(refusal.message, notice, notify === undefined)
   }
 
-  /** Handles a message that arrives while `maxQueue` messages wait. `'delay'` must not drop a message, so `'delay'` closes the socket. */
+  /** Handles a message that arrives while the queue is full. `'delay'` must not drop a message, so `'delay'` closes the socket. */
   #overflow(message: Message): void {
     const closes = this.#settings.overLimit !== 'drop'
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)

@@ -16,6 +16,8 @@ export interface MessageTransport<Message> {
   close(message: Message, notice: () => Notice, tells: boolean): void
   /** Reports an error to the application with `pass(error)`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
+  /** About how many bytes a waiting message holds. Absent if `pause` stops the messages of the client. */
+  sizeOf?(message: Message): number
   /** Stops reading messages from the client, if the library can do so. */
   pause(): void
   resume(): void

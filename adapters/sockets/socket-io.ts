@@ -57,7 +57,27 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     // Do nothing: the sockets of all namespaces of a client share the connection, so one socket must not pause the connection.
     pause() {},
     resume() {},
+    sizeOf,
   }
+}
+
+/** About how many bytes the values of an event hold. A client may nest values deeply, so this function does not call itself. */
+function sizeOf(message: SocketIoMessage): number {
+  const parts: unknown[] = [message]
+  let size = 0
+  while (parts.length > 0) {
+    const part = parts.pop()
+    size += 16
+    if (typeof part === 'string') size += part.length
+    else if (ArrayBuffer.isView(part) || part instanceof ArrayBuffer) size += part.byteLength
+    else if (typeof part === 'object' && part !== null) {
+      for (const [name, value] of Object.entries(part)) {
+        size += name.length
+        parts.push(value)
+      }
+    }
+  }
+  return size
 }
 
 function buffered({ conn }: SocketIoLike): number {

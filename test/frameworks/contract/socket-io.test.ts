@@ -145,3 +145,45 @@ test.each([[[]], ['say'], [[1]], [null]])('only: %j is an error', async (only) =
   })
   expect(await thrown).toMatchObject({ code: 'HEADGATE_OPTION', message: expect.stringContaining("only: ['say']") })
 })
+
+test.each<[string, (n: number) => unknown]>([
+  ['texts', () => 'x'.repeat(900_000)],
+  ['binary data in a list', () => [{ data: Buffer.alloc(900_000) }]],
+])(
+  'the messages that wait hold at most 16 MB: %s',
+  async (_what, messageOf) => {
+    let limit: { readonly waiting: number } | undefined
+    const refused: unknown[] = []
+    const client = await clientOf((socket) => {
+      const notify = ({ reason }: { reason: string }) => void refused.push(reason)
+      limit = limitMessages(socket, '1/1h sliding-log', { overLimit: 'delay', maxWait: '1h', notify })
+      socket.on('say', () => {})
+    })
+    const ended = once(client as never, 'disconnect')
+    for (let n = 0; n < 40; n++) client.emit('say', messageOf(n))
+    await ended
+    expect([refused, limit?.waiting]).toEqual([['queue'], 0])
+  },
+  60_000,
+)
+
+test('messages that were delivered leave room: 25 MB in all, 5 MB at a time', async () => {
+  const clock = new ManualClock()
+  const heard: number[] = []
+  const limiter = new RateLimiter({ policies: '1/1s sliding-log', store: memoryStore({ clock: clock.now }) })
+  const client = await clientOf((socket) => {
+    limitMessages(socket, limiter, { overLimit: 'delay', key: 'ann', sleeper: clock.sleeper })
+    socket.on('say', ([n]) => heard.push(n as number))
+  })
+  for (let first = 0; first < 50; first += 10) {
+    for (let n = first; n < first + 10; n++) client.emit('say', [n, 'x'.repeat(500_000)])
+    await vi.waitFor(
+      async () => {
+        await clock.pass('1s')
+        expect(heard).toHaveLength(first + 10)
+      },
+      { timeout: 20_000, interval: 5 },
+    )
+  }
+  expect(heard).toEqual(Array.from({ length: 50 }, (_, n) => n))
+}, 60_000)
