@@ -47,6 +47,8 @@ const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\
 function timeOfText(until: string, now: number): number {
   const [date, zone] = isoTime.exec(until) ?? []
   if (date === undefined) return now + durationOf(until)
+  const [year, month, day] = date.slice(0, 10).split('-').map(Number) as [number, number, number]
+  if (new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day) return Number.NaN // such as 30 February
   return Date.parse(date.includes('T') && zone === undefined ? `${date}Z` : date)
 }
 

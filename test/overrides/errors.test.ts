@@ -31,6 +31,8 @@ describe.each<[string, () => RateLimiter, OverrideTarget, OverrideOptions, RegEx
   ['a long reason', one, '*', { scale: 1, reason: 'x'.repeat(201) }, /1 to 200 characters/],
   ['the past', one, '*', { scale: 1, until: '2020-01-01' }, /is in the past/],
   ['no date', one, '*', { scale: 1, until: '2026-13-45' }, /is no time/],
+  ['no day of its month', one, '*', { scale: 1, until: '2096-02-30' }, /is no time/],
+  ['no day of its month, with a time', one, '*', { scale: 1, until: '2097-02-29T10:00' }, /is no time/],
   [
     'no duration',
     one,
