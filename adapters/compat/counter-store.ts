@@ -1,4 +1,4 @@
-import { type MaybePromise, shown, text } from '../../src/common/index.ts'
+import { type MaybePromise, ownText, shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import { isLocal } from '../../src/stores/contract/index.ts'
 import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
@@ -159,7 +159,7 @@ export class MemoryStore extends CounterStore {
     const counted = await this.get(key)
     await super.decrement(key)
     if (this.#ends.size >= 1000) this.#ends.clear()
-    this.#ends.set(key, counted?.resetTime ?? new Date(Date.now() + this.windowMs))
+    this.#ends.set(ownText(key), counted?.resetTime ?? new Date(Date.now() + this.windowMs))
   }
 
   override async resetKey(key: string): Promise<void> {

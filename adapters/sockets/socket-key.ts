@@ -1,4 +1,4 @@
-import { HeadgateError, knownOptions, shown } from '../../src/common/index.ts'
+import { HeadgateError, knownOptions, ownText, shown } from '../../src/common/index.ts'
 import type { Key } from '../../src/limiter/index.ts'
 import { defaultScope } from '../../src/policy/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
@@ -39,7 +39,7 @@ export function socketKey(
   const isOwn = (scope: string) => scope === connectionScope && !Object.hasOwn(given, scope)
   const keys = scopes.map((scope) => {
     const part = isOwn(scope) ? own.text : given[scope]
-    if (typeof part === 'string') return part
+    if (typeof part === 'string') return ownText(part)
     throw missing([scope], part)
   })
   const ownPart = scopes.some(isOwn) ? own : undefined

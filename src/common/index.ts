@@ -21,7 +21,7 @@ export {
   unsupported,
 } from './errors.ts'
 export { Fifo } from './fifo.ts'
-export { getOrInsert } from './get-or-insert.ts'
+export { getOrInsert, ownText } from './get-or-insert.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
 export { allOf, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {

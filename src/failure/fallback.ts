@@ -1,6 +1,6 @@
 import type { Costs, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Ticket } from '../algorithms/index.ts'
-import { monotonicClock } from '../common/index.ts'
+import { monotonicClock, ownText } from '../common/index.ts'
 import { type Decision, join, type Source } from '../policy/index.ts'
 import {
   type Booking,
@@ -156,7 +156,7 @@ export class Fallback {
     for (const [n, scope] of this.terms.scopes.entries()) {
       const units = overcharged[n] as readonly number[]
       if (!units.some((back) => back > 0)) continue
-      this.#refundLater(keys, () => this.charges.refund(scope, keys[n] as string, units))
+      this.#refundLater(keys, (own) => this.charges.refund(scope, own[n] as string, units))
     }
     return decision
   }
@@ -182,11 +182,13 @@ export class Fallback {
     const expires = tickets?.some((ticket) => ticket?.[3] !== undefined)
     if (typeof costs === 'number' || (costs.every((cost) => cost >= 0) && !expires)) return
     const back = costs.map((cost) => Math.min(0, cost))
-    this.#refundLater(keys, () => this.giveBack({ keys, windows, calendar }, back, tickets))
+    this.#refundLater(keys, (own) => this.giveBack({ keys: own, windows, calendar }, back, tickets))
   }
 
-  #refundLater(keys: readonly string[], run: () => Promise<unknown>): void {
-    this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
+  /** @param run gives units of the keys back in the store */
+  #refundLater(keys: readonly string[], run: (keys: readonly string[]) => Promise<unknown>): void {
+    const own = keys.map(ownText)
+    this.shared.refunds.add({ scopes: this.terms.scopes, keys: own, run: () => run(own) })
   }
 
   /**

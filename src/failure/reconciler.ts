@@ -8,7 +8,7 @@
  * few at a time, when the store (or the shard that decides on the key) responds again.
  */
 import { LRUCache } from 'lru-cache'
-import { allOf, getOrInsert, isBrokenRecord } from '../common/index.ts'
+import { allOf, getOrInsert, isBrokenRecord, ownText } from '../common/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import type { StoreLink } from './store-link.ts'
@@ -77,7 +77,7 @@ export class Reconciler {
     // `maxSize` is used and not `max`, because lru-cache allocates memory for `max` entries when it is made.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
     return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
-      return { name, scope, key, settling: undefined, charges: [], reset: false }
+      return { name, scope, key: ownText(key), settling: undefined, charges: [], reset: false }
     })
   }
 

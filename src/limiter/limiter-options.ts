@@ -10,6 +10,7 @@ import {
   type MaybePromise,
   oneOf,
   optional,
+  ownText,
   type Reader,
   readOptions,
   shown,
@@ -124,7 +125,8 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly override: OverrideExtent | undefined
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a plan (policies of one caller) has an unknown property */
-  constructor(plan: PlanLike, plans: Plans<Limiter>, override?: OverrideExtent) {
+  constructor(given: PlanLike, plans: Plans<Limiter>, override?: OverrideExtent) {
+    const plan = typeof given === 'string' ? ownText(given) : given
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty', 'candidate'])
     const { policies, penalty = plans.options.penalty, candidate }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies

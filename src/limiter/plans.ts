@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { CarryRule, Policy, PolicyLike } from '../algorithms/index.ts'
-import { HeadgateError, shown, warnOnce } from '../common/index.ts'
+import { HeadgateError, ownText, shown, warnOnce } from '../common/index.ts'
 import {
   type CheckedLedger,
   type FailureTerms,
@@ -150,7 +150,7 @@ export class Plans<Limiter extends object> {
     if (typeof plan === 'object') this.#remember(plan, limiter)
     const text = textOf(plan)
     this.#byText ??= new LRUCache({ max: maxLimiters })
-    if (text !== undefined) this.#byText.set(text, limiter)
+    if (text !== undefined) this.#byText.set(ownText(text), limiter)
     return limiter
   }
 

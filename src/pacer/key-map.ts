@@ -5,10 +5,10 @@ const checksPerKey = 2
 
 /** A map that removes idle keys: whenever a key is added, a few older keys are checked. */
 export class KeyMap<Value extends { readonly idle: boolean }> extends Map<string | undefined, Value> {
-  of(key: string | undefined, create: () => Value): Value {
-    return getOrInsert(this, key, () => {
+  of(key: string | undefined, create: (key: string | undefined) => Value): Value {
+    return getOrInsert(this, key, (own) => {
       this.#forgetIdle()
-      return create()
+      return create(own)
     })
   }
 

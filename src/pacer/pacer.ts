@@ -104,7 +104,7 @@ export class Pacer extends Pace {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
     const name = keyPrefix + key
-    return new KeyPace(this, name, () => this.#byKey.of(name, () => this.#create(name)))
+    return new KeyPace(this, name, () => this.#byKey.of(name, (own) => this.#create(own as string)))
   }
 
   get #queues(): readonly Queue[] {

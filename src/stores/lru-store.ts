@@ -6,7 +6,7 @@
  * states. In this store no other command can run between the steps, because the store is synchronous.
  */
 import { LRUCache } from 'lru-cache'
-import { type Clock, clockOr, monotonicClock, readOptions, whole } from '../common/index.ts'
+import { type Clock, clockOr, monotonicClock, ownText, readOptions, whole } from '../common/index.ts'
 import type { KeptKey, KeyPage } from '../inspection/index.ts'
 import {
   type Command,
@@ -109,10 +109,10 @@ class LruLedger implements Ledger {
     states.changed = false
     if (states.storedBan !== undefined) {
       cached.delete(id)
-      banned.set(id, states)
+      banned.set(ownText(id), states)
     } else {
       banned.delete(id)
-      cached.set(id, states)
+      cached.set(cached.has(id) ? id : ownText(id), states)
     }
   }
 

@@ -11,6 +11,7 @@ import {
   monotonicClock,
   oneOf,
   optional,
+  ownText,
   readOptions,
   reason,
   warnOnce,
@@ -154,7 +155,7 @@ class RefusalLog {
     // the key would not be logged until the clock passes that time.
     if (known !== undefined && known.at <= now) return known
     const begun = { at: -Infinity, refusals: 0 }
-    this.#keys.set(id, begun)
+    this.#keys.set(ownText(id), begun)
     return begun
   }
 

@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { getOrInsert, HeadgateError, isPromise, wallClock } from '../../../src/common/index.ts'
+import { getOrInsert, HeadgateError, isPromise, ownText, wallClock } from '../../../src/common/index.ts'
 import type { RateLimiter } from '../../../src/limiter/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { countersIn, countersOn, hit, isHeadgateStore, read, type WindowCount } from '../counters.ts'
@@ -76,7 +76,7 @@ function changingInMemory(settings: Settings): Counting {
       const over = entry.used - max
       const longer = () => Math.min(window * 2 ** (over - 1), Number.MAX_SAFE_INTEGER)
       if (extended && !isNew && over > 0) entry.end = now + (settings.continueExceeding ? window : longer())
-      windows.set(key, entry)
+      windows.set(isNew ? ownText(key) : key, entry)
       return { used: entry.used, resetAfter: entry.end - now }
     },
     read(key, window) {

@@ -7,6 +7,7 @@
  * If several keys of a call are banned, the ban that ends last applies. A store saves the ban of a key together with the key's states,
  * but under no policy's name.
  */
+import { ownText } from '../../common/index.ts'
 import { type Ban, type Decision, join } from '../../policy/index.ts'
 import { toleranceOf } from '../effective-time.ts'
 import type { DecidingVerb } from '../evaluation/index.ts'
@@ -34,7 +35,7 @@ export interface CallBan {
 
 /** @param duration how long the ban lasts, in microseconds; `forever` for a ban without an end */
 export function newBan(now: number, duration: number, reason: string | undefined): StoredBan {
-  return { from: now, until: duration >= forever ? forever : now + duration, reason }
+  return { from: now, until: duration >= forever ? forever : now + duration, reason: reason && ownText(reason) }
 }
 
 /**

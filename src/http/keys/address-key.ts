@@ -1,3 +1,4 @@
+import { ownText } from '../../common/index.ts'
 import { isIPv4, maxLength, parseIPv6, withoutPort } from './address.ts'
 
 /**
@@ -57,8 +58,8 @@ export class AddressKeys {
 
   #compute(address: string): string {
     if (this.#keys.size >= maxRemembered) this.#keys.clear()
-    const key = this.#keyOf(address)
-    if (address.length <= maxLength) this.#keys.set(address, key)
+    const key = ownText(this.#keyOf(address))
+    if (address.length <= maxLength) this.#keys.set(ownText(address), key)
     return key
   }
 }

@@ -14,6 +14,7 @@
  * at the top. A call moves the counter of its key down, below counters with fewer calls. The counter of a heavy key is already near the
  * bottom, and rarely moves.
  */
+import { ownText } from '../../common/index.ts'
 
 export interface CountedKey {
   readonly key: string
@@ -57,7 +58,8 @@ export class SpaceSaving {
    * Returns a counter for a new key: an unused counter, or else the counter with the fewest calls, which replaces its key. The new key's
    * `error` is the number of calls of the replaced key.
    */
-  #begin(key: string): Counter {
+  #begin(name: string): Counter {
+    const key = ownText(name)
     const place = this.#counters.length
     const isFree = place < this.#size
     const counter = isFree ? { key, calls: 0, error: 0, variance: 0, refused: 0, place } : this.#lightest()

@@ -9,6 +9,7 @@
  * quota goes to the overflow table.
  */
 import type { Policy } from '../../algorithms/index.ts'
+import { ownText } from '../../common/index.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'
@@ -125,7 +126,7 @@ export class KeyTable {
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
     this.#overflow?.release(found)
     this.#sweep(now)
-    this.#enter(keyName(key), row)
+    this.#enter(ownText(keyName(key)), row)
     return row
   }
 

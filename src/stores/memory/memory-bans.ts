@@ -7,7 +7,7 @@ import {
   newBan,
   type StoredBan,
 } from '../../algorithms/bans/index.ts'
-import { HeadgateError } from '../../common/index.ts'
+import { HeadgateError, ownText } from '../../common/index.ts'
 import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'
 
@@ -45,7 +45,7 @@ export class MemoryBans {
     const ids = idsOf(scopes, keys)
     this.#makeSpace(ids.filter((id) => !this.#bans.has(id)).length, now)
     const ban = newBan(now, duration, reason)
-    for (const id of ids) this.#bans.set(id, keeps ? laterBan(this.#find(id, now, true), ban) : ban)
+    for (const id of ids) this.#bans.set(ownText(id), keeps ? laterBan(this.#find(id, now, true), ban) : ban)
   }
 
   delete(scopes: Scopes, keys: Keys): void {

@@ -1,6 +1,6 @@
 import { newReservationId } from '../../algorithms/evaluation/index.ts'
 import { type Policy, unshown } from '../../algorithms/index.ts'
-import { isBrokenRecord } from '../../common/index.ts'
+import { isBrokenRecord, ownText } from '../../common/index.ts'
 import { type CheckedLedger, type LedgerTerms, withCalendars, withThresholds } from '../contract/index.ts'
 import { KeyShare } from './key-share.ts'
 import type { Reporter, Reports } from './reporter.ts'
@@ -61,7 +61,7 @@ export class ScopeShares implements Reports {
     const created = new KeyShare(this.policies, this.#instances)
     for (const plan of this.#reporter.plansOf(this.name)) created.ban(plan.#shares.get(key)?.bannedUntil ?? 0)
     if (this.size === 0) this.#reporter.add(this)
-    this.#shares.set(key, created)
+    this.#shares.set(ownText(key), created)
     return created
   }
 

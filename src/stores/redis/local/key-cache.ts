@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../../common/index.ts'
+import { type Clock, ownText } from '../../../common/index.ts'
 
 /** The most entries of a cache. Beyond this number, the least recently used entry is removed. */
 const maxEntries = 10_000
@@ -46,7 +46,7 @@ export class KeyCache<Entry extends CacheEntry> {
   }
 
   set(keys: readonly string[], entry: Entry): void {
-    this.#entries.set(nameOf(keys), entry)
+    this.#entries.set(ownText(nameOf(keys)), entry)
   }
 
   /** Removes entries that a change of these keys makes invalid. Call this method for every change except an admitted call. */

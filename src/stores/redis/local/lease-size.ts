@@ -3,7 +3,7 @@
  * units that calls asked for in the last 100 ms).
  */
 import { LRUCache } from 'lru-cache'
-import { anything, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
+import { anything, getOrInsert, type Reader, readOptions, whole, wordOrOptions } from '../../../common/index.ts'
 import { Demand } from './demand.ts'
 
 /**
@@ -87,11 +87,6 @@ export class LeaseSize {
   }
 
   #of(name: string): KeyDemand {
-    let known = this.#keys.get(name)
-    if (known === undefined) {
-      known = { demand: new Demand(demandWindow), pausedUntil: 0 }
-      this.#keys.set(name, known)
-    }
-    return known
+    return getOrInsert(this.#keys, name, () => ({ demand: new Demand(demandWindow), pausedUntil: 0 }))
   }
 }
