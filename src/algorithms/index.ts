@@ -28,5 +28,6 @@ export {
   units,
 } from './inspected-state.ts'
 export { type Definition, isConstructor, revive, sameDefinition } from './kinds.ts'
+export { shareOf } from './share-of.ts'
 export { type PolicyLike, policy, toPolicy } from './shorthand.ts'
 export { partOf, readThresholds, type Threshold, thresholdsOf } from './thresholds.ts'

@@ -20,6 +20,8 @@ export interface PacerContext extends Pick<PacerSettings, Shared> {
    * `spacing` is `'actual'`.
    */
   readonly runs: Runs | undefined
+  /** Counts started calls too, under this process's part of the policies. Undefined unless slots are booked in a store that can fail. */
+  readonly share: Runs | undefined
   readonly events: PacerEvents
   /** True if the store can book a slot: a time in the future at which a call may start. */
   readonly reservable: boolean

@@ -9,7 +9,7 @@ import { PacerLedger } from './pacer-ledger.ts'
 import { Pace } from './pacer-methods.ts'
 import { type PacerConfig, type PacerOptions, readPacerOptions } from './pacer-options.ts'
 import { PollingQueue, type Queue, ReservingQueue } from './queue/index.ts'
-import { runsOf } from './run-spacing.ts'
+import { runsOf, shareOfRuns } from './run-spacing.ts'
 import { Scheduler } from './timers/index.ts'
 
 /** The key in the store of calls without a key. The other keys of the pacer begin with this text. */
@@ -51,6 +51,7 @@ export class Pacer extends Pace {
     const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
     const { polling, maxQueue, horizon, order, concurrency } = settings
     const units = new PacerLedger(limiter, failure)
+    const runs = spacing === 'actual' ? runsOf(limiter, clock) : undefined
     this.name = limiter.name
     this.store = limiter.store
     // Copy each field of the settings: an object that is made by spreading the settings is slow to read, and doubled the time
@@ -65,7 +66,8 @@ export class Pacer extends Pace {
       scheduler: new Scheduler(clock, sleeper),
       units,
       renewals: units.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
-      runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
+      runs,
+      share: units.reservable ? shareOfRuns(limiter, clock, failure, runs) : undefined,
       events: new PacerEvents(
         this,
         onProgress && oncePerTick(() => callHook('onProgress', onProgress, this.progress, 'calls')),
@@ -78,7 +80,7 @@ export class Pacer extends Pace {
     }
     this.#root = this.#create(rootKey)
     units.begin(this.#root.keys)
-    if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
+    for (const each of [runs, this.#context.share]) if (each?.single) each.count(this.#root.keys, 0)
   }
 
   #create(key: string): Queue {
@@ -153,7 +155,8 @@ export class Pacer extends Pace {
    */
   setRate(rate: number): void {
     this.#context.units.setRate(rate)
-    this.#context.runs?.setPolicies(this.#context.units.policies)
+    const { runs, share, units } = this.#context
+    for (const each of new Set([runs, share])) each?.setPolicies(units.policies)
     this.#context.events.rate(rate)
     for (const queue of this.#queues) queue.rateChanged()
   }

@@ -5,6 +5,8 @@ import type { Timeline } from './timeline.ts'
 /** A memory store that responds late, as one behind a network does. It can also fail or never respond. */
 export class LateStore implements Store {
   readonly synchronous = false
+  /** The breaker goes by real time, and not by the clock of the test, so it may send a probe at once. */
+  readonly traits = { breaker: { failures: 5, openFor: 0, probeEvery: 0 } }
   readonly #timeline: Timeline
   readonly #store: Store
   readonly #shared: Map<string, Ledger>

@@ -148,12 +148,12 @@ test('when the store fails, booked calls start at their slots', async () => {
   }
 })
 
-test('a store that does not answer delays booked calls once, by its timeout', async () => {
+test('a store that does not answer delays booked calls once, by its timeout, and the calls keep their distance', async () => {
   const { timeline, pacers, stores } = fleet(even, [10], { storeTimeout: 150 })
   for (const name of 'ABCD') timeline.write(name, pacers[0]!.acquire())
   await timeline.pass(50)
   stores[0]!.silent = true
-  expect(await timeline.read()).toBe('A+10 B+250 C+250 D+310')
+  expect(await timeline.read()).toBe('A+10 B+250 C+350 D+450')
 })
 
 test('a signal, a timeout and tryAcquire end the wait in a hold of another process', async () => {

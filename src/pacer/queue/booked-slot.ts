@@ -10,6 +10,8 @@ export class Slot extends Task implements ListNode<Slot> {
   readonly cost: CallCost
   readonly tickets: Tickets | undefined
   readonly #onDue: (slot: Slot) => void
+  /** True if the store does not know the time at which the call starts: the store failed, so this process booked or delayed the slot. */
+  local = false
   before: Slot | undefined
   after: Slot | undefined
 

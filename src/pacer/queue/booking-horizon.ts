@@ -24,6 +24,7 @@ export class BookingHorizon {
   readonly #queue: Queue
   readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
+  readonly #catchesUp: () => boolean
   #next: Task | undefined
   /** The units of all bookings (of start times) that were sent to the store and have no answer yet. */
   #pending = 0
@@ -32,7 +33,12 @@ export class BookingHorizon {
   /** How many more units the store admits without a wait, by the store's last answer to a booking (reserved units). */
   #free = 0
 
-  constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
+  /**
+   * @param refill books slots (start times) for the calls that wait without a slot
+   * @param catchesUp returns true after a failure of the store, until the slots of the failure are used. No slot is booked before
+   */
+  constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void, catchesUp: () => boolean) {
+    this.#catchesUp = catchesUp
     this.#queue = queue
     this.#slots = slots
     this.#refill = refill
@@ -57,6 +63,7 @@ export class BookingHorizon {
   }
 
   get hasRoom(): boolean {
+    if (this.#catchesUp()) return false
     if (this.#horizon === Infinity || (this.#slots.first === undefined && this.#pending === 0)) return true
     return this.#room >= 1
   }

@@ -14,7 +14,7 @@
  * one in a round trip.
  */
 import { isPromise, type LinkedList } from '../../common/index.ts'
-import type { Decision } from '../../policy/index.ts'
+import type { Decision, Source } from '../../policy/index.ts'
 import type { Task } from '../timers/index.ts'
 import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
@@ -24,6 +24,8 @@ import { obeyHold } from './shared-hold.ts'
 const timerLate = 2000
 /** The longest expected round trip, in microseconds. A longer round trip delays calls: no call starts before its slot. */
 const longestTrip = 100_000
+/** After a failure of the store, the next question comes after this time at the latest, in microseconds. */
+const retryAfter = 500_000
 /** The rank with which the scheduler orders tasks of the same time: the question is sent before the slot is used. */
 const beforeSlots = -1
 
@@ -31,6 +33,7 @@ export class HoldCheck {
   readonly #queue: Queue
   readonly #slots: LinkedList<Slot>
   readonly #start: (slot: Slot) => void
+  readonly #onAnswer: (source: Source | undefined) => void
   /** The slots (booked start times) whose time has come and that wait for the store's answer, earliest first. */
   readonly #due = new Set<Slot>()
   #asking = false
@@ -42,8 +45,17 @@ export class HoldCheck {
   #trip = 0
   #next: Task | undefined
 
-  /** @param start uses a slot (booked units) whose time has come */
-  constructor(queue: Queue, slots: LinkedList<Slot>, start: (slot: Slot) => void) {
+  /**
+   * @param start uses a slot (booked units) whose time has come
+   * @param onAnswer is called with the source of each answer of the store; undefined if a question failed
+   */
+  constructor(
+    queue: Queue,
+    slots: LinkedList<Slot>,
+    start: (slot: Slot) => void,
+    onAnswer: (source: Source | undefined) => void,
+  ) {
+    this.#onAnswer = onAnswer
     this.#queue = queue
     this.#slots = slots
     this.#start = start
@@ -59,6 +71,11 @@ export class HoldCheck {
     this.schedule()
   }
 
+  /** True unless the store has failed to answer the last question or booking. */
+  get answers(): boolean {
+    return !this.#failing
+  }
+
   remove(slot: Slot): void {
     this.#due.delete(slot)
   }
@@ -67,15 +84,20 @@ export class HoldCheck {
     return time - this.#askedAt <= this.#trip + timerLate
   }
 
-  /** Plans the next question: one round trip before the first slot (booked start) at which the last answer is too old. */
+  /**
+   * Plans the next question: one round trip before the first slot (booked start) at which the last answer is too old. After a failure of
+   * the store, the question comes soon, also for calls that are late.
+   */
   schedule(): void {
-    if (this.#asking || this.#next?.pending) return
+    if (this.#asking || this.#next?.pending || this.#slots.first === undefined) return
+    const { context, now } = this.#queue
+    let at = this.#failing || this.#queue.spacing?.storeFails ? now + retryAfter : Infinity
     for (const slot of this.#slots) {
       if (this.#due.has(slot) || this.#countsAt(slot.at)) continue
-      const { context } = this.#queue
-      this.#next = context.scheduler.at(slot.at - Math.ceil(this.#trip / 1000) * 1000, () => this.#ask(), beforeSlots)
-      return
+      at = Math.min(at, slot.at - Math.ceil(this.#trip / 1000) * 1000)
+      break
     }
+    if (at < Infinity) this.#next = context.scheduler.at(at, () => this.#ask(), beforeSlots)
   }
 
   cancel(): void {
@@ -92,14 +114,19 @@ export class HoldCheck {
       this.#asking = false
       if (decision !== undefined && obeyHold(this.#queue, decision)) return
       this.answered(now, decision)
-      for (const slot of this.#due) {
-        this.#due.delete(slot)
-        this.#start(slot)
-      }
+      this.#startDue()
       this.schedule()
     }
     if (isPromise(answer)) this.#queue.request(answer, ended, () => ended(undefined))
     else ended(answer)
+  }
+
+  #startDue(): void {
+    for (const slot of this.#due) {
+      this.#due.delete(slot)
+      slot.local ||= this.#failing
+      this.#start(slot)
+    }
   }
 
   /**
@@ -108,6 +135,8 @@ export class HoldCheck {
    */
   answered(sent: number, decision: Decision | undefined): void {
     this.#failing = decision?.source !== 'store'
+    this.#onAnswer(decision?.source)
+    if (this.#failing) this.#startDue()
     this.#askedAt = Math.max(this.#askedAt, sent)
     this.#trip = Math.min(longestTrip, this.#queue.now - sent)
   }

@@ -18,6 +18,10 @@ export class LateSlots {
     this.#go = go
   }
 
+  get empty(): boolean {
+    return this.#slots.size === 0
+  }
+
   /**
    * Called when the time of a slot (booked units) has come. Admits the waiter of the slot if the waiter may start now. Otherwise keeps the
    * slot until the waiter may start.
@@ -37,6 +41,7 @@ export class LateSlots {
         return
       }
       this.#slots.delete(slot)
+      this.#spacing.startLocally(slot.cost)
       this.#go(slot)
     }
   }

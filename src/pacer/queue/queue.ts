@@ -22,7 +22,7 @@ export abstract class Queue {
   readonly key: string
   /** The key of the queue as a list, with one entry for each scope (kind of key) of the policies. */
   readonly keys: readonly string[]
-  /** Counts calls by the times at which they really started. Undefined unless `spacing` is `'actual'`. */
+  /** Counts calls by the times at which they really started. Undefined if `spacing` is `'booked'` and the store cannot fail. */
   readonly spacing: RunSpacing | undefined
   /** Functions that wait because as many functions run as the option `concurrency` allows. */
   readonly #blocked = new PriorityQueue()
@@ -43,7 +43,8 @@ export abstract class Queue {
       if (!this.stopped) this.restart()
       this.settled()
     })
-    this.spacing = context.runs && new RunSpacing(context.runs, this.keys)
+    const { runs, share } = context
+    this.spacing = runs || share ? new RunSpacing(runs, share, this.keys) : undefined
   }
 
   /** True if no call waits for a slot (start time), and no slot is booked for a waiting call. */

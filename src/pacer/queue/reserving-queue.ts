@@ -12,6 +12,7 @@
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
+import type { Source } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../pacer-context.ts'
 import { delayOf } from '../pacer-ledger.ts'
@@ -37,7 +38,7 @@ export class ReservingQueue extends Queue {
   readonly #horizon: BookingHorizon
   /**
    * Slots (booked start times) whose time has come but whose waiters must not start yet, because earlier calls started late. Undefined
-   * unless `spacing` is `'actual'`.
+   * if `spacing` is `'booked'` and the store cannot fail.
    */
   readonly #late: LateSlots | undefined
   /** Asks whether another process holds the key, before calls start at their slots. Undefined if no other process can hold the key. */
@@ -48,16 +49,19 @@ export class ReservingQueue extends Queue {
    * are not given back to be booked again at earlier times.
    */
   #keptUntil = 0
+  /** The time of the last slot (start time) that this process has booked by itself, because the store failed. */
+  #localUntil = 0
   /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots (start times). */
   #closingUp = false
 
   constructor(context: PacerContext, key: string) {
     super(context, key)
     this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go)
-    const start = this.#late?.add ?? this.#go
-    this.#check = context.units.exclusive ? undefined : new HoldCheck(this, this.#booked.list, start)
+    const start = this.#late ? this.#start : this.#go
+    this.#check = context.units.exclusive ? undefined : new HoldCheck(this, this.#booked.list, start, this.#answered)
     this.#onDue = this.#check?.add ?? start
-    this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart())
+    const catchesUp = () => this.#check?.answers === true && this.#behind && !this.spacing?.keepsBooked
+    this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart(), catchesUp)
   }
 
   protected get empty(): boolean {
@@ -117,6 +121,17 @@ export class ReservingQueue extends Queue {
     if (this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 
+  /** Notes whether the store fails. While the store fails, this process keeps its part of the policies: see run-spacing.ts. */
+  readonly #answered = (source: Source | undefined): void => {
+    if (this.spacing !== undefined && source !== 'open') this.spacing.storeFails = source !== 'store' || this.#behind
+  }
+
+  /** True after a failure of the store, while calls are late or have slots (start times) that this process has booked by itself. */
+  get #behind(): boolean {
+    if (!this.spacing?.storeFails || this.#booked.list.first === undefined) return false
+    return this.#late?.empty === false || this.#localUntil > this.now
+  }
+
   #decided(waiter: Waiter, booking: Booking): void {
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
@@ -133,6 +148,7 @@ export class ReservingQueue extends Queue {
       this.#booked.list.first === undefined &&
       this.spacing?.refusal(waiter.cost) === undefined
     ) {
+      this.spacing?.startLocally(waiter.cost)
       this.admit(waiter)
     } else if (this.full(waiter)) {
       this.#giveBack(tickets)
@@ -141,11 +157,20 @@ export class ReservingQueue extends Queue {
       waiter.stage = 'booked'
       const slot = new Slot(waiter.cost, tickets, this.#onDue)
       this.#booked.add(slot, waiter)
-      this.context.scheduler.add(slot, this.now + delayOf(booking))
+      const at = this.now + delayOf(booking)
+      slot.local = decision.source === 'fallback'
+      if (slot.local) this.#localUntil = Math.max(this.#localUntil, at)
+      this.context.scheduler.add(slot, at)
       this.#check?.schedule()
       this.countWaiting(waiter)
       if (wait === 0 && waiter.stage === 'booked') this.context.scheduler.run()
     }
+  }
+
+  /** Called at the time of a slot (booked units). Lets the call start, unless it would come too soon after other calls. */
+  readonly #start = (slot: Slot): void => {
+    if (!slot.local && this.spacing?.storeFails && this.spacing.keepsBooked) this.#go(slot)
+    else this.#late?.add(slot)
   }
 
   /** Called at the time of a slot (booked units): the first waiter that still waits uses the slot. */
@@ -154,6 +179,9 @@ export class ReservingQueue extends Queue {
     let waiter = this.#booked.shift(slot.size)
     while (waiter?.stage === 'done') waiter = this.#booked.shift(slot.size)
     if (waiter !== undefined) this.admit(waiter)
+    if (!this.spacing?.storeFails || !this.#check?.answers || this.#behind) return
+    this.spacing.storeFails = false
+    this.restart()
   }
 
   protected resume(): void {
