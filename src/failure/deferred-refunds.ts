@@ -5,7 +5,7 @@ import { isUncounted, type StoreLink } from './store-link.ts'
 const maxRefunds = 10_000
 
 /** A request that gives units of keys back to the store. */
-export interface Refund {
+interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
   readonly run: () => Promise<unknown>

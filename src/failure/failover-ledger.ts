@@ -79,11 +79,11 @@ class FailoverLedger implements CheckedLedger {
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
     // The keys are reset under the policies of all limiters with this name.
-    const dropped = verb === 'reset' ? fallback.forget(keys) : undefined
+    const restore = verb === 'reset' ? fallback.setAside(keys) : undefined
     const { charges, quota, shared } = fallback
     const { link, reconciler } = shared
     const breakers = link.parts.of(keys)
-    const call = new WaitingCall(fallback, command, breakers, onFailure, dropped)
+    const call = new WaitingCall(fallback, command, breakers, onFailure, restore)
     const failing = breakers.find(({ closed }) => !closed)
     if (failing === undefined) {
       quota.releaseIfFull()

@@ -14,7 +14,7 @@ import {
   runPart,
   type Verb,
 } from '../stores/contract/index.ts'
-import type { DeferredRefunds, Refund } from './deferred-refunds.ts'
+import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -110,6 +110,7 @@ export class Fallback {
 
   /** Stores the keys of a `reset`, to reset them in the store when the store responds again. */
   #resetLater(keys: readonly string[]): undefined {
+    this.quota.reset(keys)
     this.shared.reconciler.reset(this.charges, keys)
   }
 
@@ -192,12 +193,16 @@ export class Fallback {
   }
 
   /**
-   * After a reset of the keys, forgets three things for all limiters with the same name: the units that the keys have spent in this
-   * process, the charges that the store does not know yet, and the refunds to send later. Returns these refunds.
+   * Before a reset of the keys, drops the charges and the refunds that wait for the store, for all limiters with the same name: none of them
+   * must be sent after the reset. Returns a function that puts them back, for a reset that fails.
    */
-  forget(keys: readonly string[]): readonly Refund[] {
-    this.shared.reconciler.forget(this.charges, keys)
-    this.quota.reset(keys)
-    return this.shared.refunds.forget(this.terms.scopes, keys)
+  setAside(keys: readonly string[]): () => void {
+    const { reconciler, refunds } = this.shared
+    const owed = reconciler.forget(this.charges, keys)
+    const waiting = refunds.forget(this.terms.scopes, keys)
+    return () => {
+      reconciler.restore(owed)
+      for (const refund of waiting) refunds.add(refund)
+    }
   }
 }

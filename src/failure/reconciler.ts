@@ -81,8 +81,24 @@ export class Reconciler {
     })
   }
 
-  forget({ scopes }: OwedCharges, keys: readonly string[]): void {
-    for (const [n, scope] of scopes.entries()) this.#debts?.delete(nameOf(scope, keys[n] as string))
+  /** Drops what these keys owe. Returns the dropped debts. */
+  forget({ scopes }: OwedCharges, keys: readonly string[]): readonly Debt[] {
+    return scopes.flatMap((scope, n) => {
+      const name = nameOf(scope, keys[n] as string)
+      const debt = this.#debts?.peek(name)
+      this.#debts?.delete(name)
+      return debt ?? []
+    })
+  }
+
+  /** Puts dropped debts back, unless the key owes again already. */
+  restore(debts: readonly Debt[]): void {
+    for (const debt of debts) {
+      const owed = this.#debt(debt.scope, debt.key)
+      owed.charges = [...new Set([...owed.charges, ...debt.charges])]
+      owed.reset ||= debt.reset
+      this.#settleLater(owed)
+    }
   }
 
   forgetAll(): void {

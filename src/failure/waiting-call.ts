@@ -11,7 +11,6 @@ import {
 } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
-import type { Refund } from './deferred-refunds.ts'
 import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, isUncounted } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
@@ -20,24 +19,25 @@ import { StoreRequest } from './store-request.ts'
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
-  readonly #dropped: readonly Refund[]
+  readonly #restore: (() => void) | undefined
 
-  /** @param dropped the refunds that a reset has dropped. They wait again if the reset fails */
+  /** @param restore puts back what a reset has set aside, if the reset fails */
   constructor(
     fallback: Fallback,
     command: Command<V>,
     breakers: readonly Breaker[],
     onFailure: OnFailure | undefined,
-    dropped: readonly Refund[] = [],
+    restore?: () => void,
   ) {
     super(fallback.ledger, command, breakers)
     this.#fallback = fallback
     this.#onFailure = onFailure
-    this.#dropped = dropped
+    this.#restore = restore
   }
 
   override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
     this.#fallback.shared.counters.sources.store++
+    if (this.command.verb === 'reset') this.#fallback.quota.reset(this.command.keys)
     return outcome
   }
 
@@ -56,7 +56,10 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   }
 
   override failed(error: unknown): OutcomeOf<V> {
-    if (isMisuse(error)) throw error
+    if (isMisuse(error)) {
+      this.#restore?.()
+      throw error
+    }
     const { terms, shared } = this.#fallback
     const { onStoreError, counters } = shared
     const { command, breakers } = this
@@ -68,7 +71,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       counters.failedClosed++
       // A refund admits no call, so the units that a settlement gives back are refunded when the store responds again.
       if (unsettled) this.#fallback.giveBackLater(command)
-      for (const refund of this.#dropped) shared.refunds.add(refund)
+      this.#restore?.()
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
     if (choice !== 'local') counters.sources.open++

@@ -18,8 +18,13 @@ const unused = new WeakSet<object>()
 /** How many plans were added to `unused`, and not removed. While it is 0, calls need no look-up. */
 let unusedPlans = 0
 
-/** Remembers which plan the new plan has replaced, so that `underPlan` can use the earlier plan. */
+/**
+ * Remembers which plan the new plan has replaced, so that `underPlan` can use the earlier plan. Forgets which plan came before the earlier
+ * plan: a version of a file may come back, and two plans must not replace each other.
+ */
 export function rememberEarlier(plan: object, earlier: EarlierPlan): void {
+  earlierPlans.delete(earlier.plan as object)
+  if (unused.delete(earlier.plan as object)) unusedPlans--
   earlierPlans.set(plan, earlier)
   if (!unused.has(plan)) unusedPlans++
   unused.add(plan)

@@ -1,4 +1,4 @@
-/* A reset that is rejected while the store fails: refunds that wait for the store still come. */
+/* A reset that is rejected while the store fails: what waits for the store still comes, and the local quota stays used. */
 import { expect, test, vi } from 'vitest'
 import { fixedWindow, memoryStore, type OnStoreError, RateLimiter } from '../../src/index.ts'
 import { faultyStore } from '../../src/testing/index.ts'
@@ -24,4 +24,27 @@ test.each<[OnStoreError, 'reset' | 'forget', number]>([
   store.heal()
   const usedNow = async () => (await limiter.usage('ann').catch(() => undefined))?.policies[0]?.used
   await vi.waitFor(async () => expect(await usedNow()).toBe(used), { timeout: 5000 })
+})
+
+test('a reset that a function of onStoreError refuses leaves the local quota used, and the store charged later', async () => {
+  const store = faultyStore(memoryStore())
+  let closed = false
+  const limiter = new RateLimiter({
+    policies: fixedWindow({ limit: 10, window: '1d' }),
+    store,
+    onStoreError: () => (closed ? 'closed' : 'local'),
+  })
+  const taken = async () => {
+    const all = await Promise.all(Array.from({ length: 15 }, () => limiter.consume('ann')))
+    return all.filter(({ allowed }) => allowed).length
+  }
+  store.fail('error')
+  expect(await taken()).toBe(10)
+  closed = true
+  await expect(limiter.reset('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE' })
+  closed = false
+  expect(await taken()).toBe(0)
+  store.heal()
+  const usedNow = async () => (await limiter.usage('ann').catch(() => undefined))?.policies[0]?.used
+  await vi.waitFor(async () => expect(await usedNow()).toBe(10), { timeout: 5000 })
 })

@@ -305,6 +305,27 @@ test('a wrong key of one request takes back no version that another request has 
   expect([errors.length, limits.health().error]).toEqual([1, undefined])
 })
 
+test('a version that comes back is no trap for calls that fail under both versions', async () => {
+  freshFile({ limiters: { api: '5/1h' } })
+  const limits = opened({ onChange: () => {} })
+  const limiter = new RateLimiter({ name: 'api', policies: 'unlimited' })
+  const now = () => limiter.withPlan(limits.plan('api'))
+  let tries = 0
+  for (const limit of [6, 5, 6, 5]) {
+    now()
+    write({ limiters: { api: `${limit}/1h` } })
+    await seen(() => expect(limits.plan('api')).toMatchObject({ policies: [{ limit }] }))
+    const cost = {
+      get '1h'() {
+        tries++
+        return -1
+      },
+    }
+    await expect(now().consume('ann', { cost })).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+  }
+  expect(tries).toBeLessThan(30)
+}, 20_000)
+
 test('a plan that has not changed is the same object, so that its limiter is found fast', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReset()
   freshFile({ limiters: { api: { policies: '5/1m', plans: { max: 'unlimited', pro: '6/1m' } } } })

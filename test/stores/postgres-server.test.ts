@@ -313,6 +313,16 @@ test('a server that ends a session as soon as the session is ready fails the cal
   expect((await limiter.consume('k')).remaining).toBe(99)
 })
 
+test('a pool whose connect returns a promise and takes no callback works, and gets each connection back', async () => {
+  const own = poolOf({ max: 2 })
+  const later = Object.assign(Object.create(own), { connect: async () => own.connect() })
+  const limiter = limiterOf({ pool: later })
+  for (let left = 99; left > 90; left--) expect((await limiter.consume('k')).remaining).toBe(left)
+  expect([own.idleCount, own.totalCount]).toEqual([own.totalCount, own.totalCount])
+  const broken = Object.assign(Object.create(own), { connect: async () => Promise.reject(new Error('no way')) })
+  expect(await failure(limiterOf({ pool: broken }).consume('k'))).toMatchObject({ code: 'HEADGATE_STORE' })
+})
+
 test('a pool without a listener for errors is one warning', async () => {
   forgetWarnings()
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})

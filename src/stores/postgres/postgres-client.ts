@@ -2,7 +2,7 @@
  * The methods that the store needs from a pool of `pg`. This package does not import `pg`.
  */
 
-import { check, longestSleep, type Reader, warnOnce } from '../../common/index.ts'
+import { check, isPromise, longestSleep, type Reader, warnOnce } from '../../common/index.ts'
 import { errorOf } from './postgres-error.ts'
 
 /** The methods that the store needs from a connection to Postgres, as `pg` has them. */
@@ -18,7 +18,7 @@ export interface PostgresClient {
 
 /** The methods that the store needs from a pool of Postgres, as `pg` has them. */
 export interface PostgresPool {
-  connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void
+  connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): unknown
 }
 
 /** The result of one statement. */
@@ -96,12 +96,14 @@ function connected(pool: PostgresPool, longest: number): Promise<PostgresClient>
       reject(errorOf(new Error(`no connection within ${longest} ms`)))
     }
     const timer = setTimeout(tooLong, Math.min(longest, longestSleep))
-    pool.connect((error, client) => {
+    const lent = (error: unknown, client?: PostgresClient): void => {
       clearTimeout(timer)
-      if (client === undefined) return reject(errorOf(error))
-      if (tooLate) return client.release()
-      client.on('error', ignore)
-      resolve(client)
-    })
+      if (client === undefined) reject(errorOf(error))
+      else if (tooLate) client.release()
+      else resolve(client)
+      if (!tooLate) client?.on('error', ignore)
+    }
+    const later = pool.connect(lent)
+    if (isPromise(later)) later.then((client) => lent(undefined, client as PostgresClient), lent) // a pool without callbacks
   })
 }

@@ -108,6 +108,8 @@ describe.each(clients)('%s', (name, client) => {
     { on: 'spent', ban: '3s', scope: 'user', extend: true },
     { after: 2, within: '10s', ban: '3s', scope: 'user', extend: true, countRefused: true },
     { after: 3, within: '10s', ban: '3s', scope: 'ip', restart: true, countRefused: true },
+    { after: 2, within: '10s', ban: '3s', scope: 'ip', restart: true, extend: true },
+    { on: 'spent', ban: '20s', scope: 'ip', restart: true, countRefused: true },
   ] as const satisfies (PenaltyOptions & { countRefused?: boolean })[])(
     'scopes in different slots: all or nothing, with the same decisions as the memory store (%j)',
     async ({ countRefused = false, ...penalty }: PenaltyOptions & { countRefused?: boolean }) => {

@@ -146,6 +146,25 @@ describe('Redis Cluster', async () => {
     expect(told.map(({ scope, threshold }) => `${scope} ${threshold}`)).toEqual(['user 0.5', 'user 1'])
   })
 
+  test('a policy without a cost in the call tells nothing', async () => {
+    const { limiter, told } = byUserAndTeam('told-costs')
+    const key = { user: idOf(0), team: idOf(1) }
+    await limiter.reserve(key, { cost: { user: 0, team: 4 } })
+    const big = calendarWindow({ name: 'user', scope: 'user', limit: 1000, every: 'month', thresholds: [0.5, 1] })
+    const other = calendarWindow({ name: 'extra', scope: 'user', limit: 2, every: 'month', thresholds: [0.5] })
+    await limiter.withPlan(big).consume(key, { cost: 9 })
+    const small = [
+      calendarWindow({ name: 'user', scope: 'user', limit: 10, every: 'month', thresholds: [0.5, 1] }),
+      other,
+      calendarWindow({ name: 'team', scope: 'team', limit: 10, every: 'month', thresholds: [0.5, 1] }),
+    ]
+    await limiter.withPlan(small).consume(key, { cost: { user: 0, extra: 1, team: 1 } })
+    expect(told.map(({ scope, threshold, used }) => [scope, threshold, used])).toEqual([
+      ['user', 0.5, 1],
+      ['team', 0.5, 5],
+    ])
+  })
+
   test('a call that one node answers, and another node too late, tells nothing, because its units come back', async () => {
     const { limiter, told } = byUserAndTeam('told-by-node', {}, '250ms')
     const key = { user: idOf(0), team: idOf(1) }

@@ -218,7 +218,7 @@ function makers.told()
     local foreign = s.oldRecord and s.foreign
     if costs then cost = costs[n] end
     p.settled = nil
-    if not took or cost <= 0 and not (tellsLater and verb == CHARGE) or (foreign and not p.algorithm.continues(p, foreign.policy)) then return 0 end
+    if not took or cost <= 0 and not (tellsLater and verb == CHARGE and not verbs.silent[n]) or (foreign and not p.algorithm.continues(p, foreign.policy)) then return 0 end
     for i = 1, #p.thresholds, 2 do
       local part, units = p.thresholds[i], p.thresholds[i + 1]
       if part > told and units <= used then told, count = part, count + 1 end

@@ -110,6 +110,10 @@ function makers.verbs()
 
   function verbs.readCosts(count, position)
     local list = { unpack('<' .. rep('d', count), ARGV[1], position) }
+    verbs.silent = {}
+    for n = 1, tellsLater and verb == CHARGE and count or 0 do
+      if list[n] < 0 then list[n], verbs.silent[n] = 0, true end
+    end
     return list, list[count + 1]
   end
 

@@ -44,8 +44,8 @@ export interface RequestExtras {
   readonly countsLater?: boolean | undefined
   /**
    * For a reservation in one slot of Redis Cluster: true if the script reports the thresholds that the units reach, but does not note in the
-   * states that they were reported, because another slot may refuse the call. For a charge of 0 units: true if the charge notes and reports
-   * these thresholds.
+   * states that they were reported, because another slot may refuse the call. For a charge: true if the charge takes nothing, and notes and
+   * reports these thresholds. Its costs are 0 for policies that have reached thresholds, and -1 for all others.
    */
   readonly tellsLater?: boolean | undefined
   /** Called with a response that comes after the request has timed out. Undefined if nobody needs such a response. */

@@ -15,8 +15,8 @@ export function firstPhase(whole: ScriptRequest, group: SlotGroup, late: ScriptR
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
   // A reservation may wait only if the limiter has one enforced policy (no shadow, penalty or concurrency policy): see `canPromise` in
-  // granted.ts.
-  const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
+  // granted.ts. With `countRefused`, units that are booked ahead would stay booked if another slot refuses the call.
+  const maxWait = enforced.length === 1 && !enforced[0]?.countRefused ? (whole.maxWait ?? 0) : 0
   return {
     ...whole,
     plan: group.plan,

@@ -6,7 +6,7 @@
  * cancelled too, and the promise of the call rejects. Policies of one key are always decided in one step.
  *
  * Penalties (bans after refusals) and policies with `countRefused` count a refusal in the second phase, because all waits, and all bans by
- * hand, are known only after the first phase. A refusal by a ban counts nowhere.
+ * hand, are known only after the first phase. A refusal by a ban counts nowhere, except in shadow policies of other slots.
  *
  * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
@@ -76,7 +76,10 @@ export async function sendInTwoPhases(
       groups.map(async (group, n) => {
         responses[n] = await keep(send, whole, group, responses[n] as ScriptResponse)
       }),
-    )
+    ).catch((error) => {
+      for (const [n, group] of groups.entries()) lateIn(whole, group)?.(responses[n] as ScriptResponse)
+      throw error
+    })
   }
   return joined(whole, groups, responses, allowed)
 }
@@ -127,13 +130,14 @@ async function giveBack(
   const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
   const after = await sendPlaced(send, undo(whole, group, tickets, { details, punish }))
   const last = group.plan.policies.at(-1) as Policy
-  const restarted = last.algorithm.restarts === true && after.reports.at(-1)?.wait !== response.reports.at(-1)?.wait
+  const banned = response.reports.at(-1)?.wait === 0 && after.reports.at(-1)?.wait !== 0
+  const restarted = last.algorithm.restarts === true && banned
   const isReset = ({ scope, algorithm }: Policy) => restarted && scope === last.scope && !algorithm.leases
-  const reports = after.reports.map((report, n) => ({
-    ...report,
-    wait: report.wait || (isReset(group.plan.policies[n] as Policy) ? 0 : (response.reports[n]?.wait ?? 0)),
-    reached: response.reports[n]?.reached ?? [],
-  }))
+  const reports = after.reports.map((report, n) => {
+    const { wait = 0, reached = [] } = response.reports[n] ?? {}
+    const waits = wait > 0 && isReset(group.plan.policies[n] as Policy) ? 0 : wait
+    return { ...report, wait: report.wait || waits, reached }
+  })
   return { ...after, allowed, repeats, reports, ban }
 }
 
@@ -175,7 +179,7 @@ async function tell(
   if (response.reports.every(({ reached }) => reached.length === 0)) return response
   const { plan, keys } = group
   const { now, calendar } = whole
-  const costs = plan.policies.map(() => 0)
+  const costs = response.reports.map(({ reached }) => (reached.length > 0 ? 0 : -1))
   const extras = { windows: windowsIn(whole, group), calendar, tellsLater: true, late: lateIn(whole, group) }
   const told = allowed
     ? await sendPlaced(send, { plan, verb: 'charge', keys, costs, now, ...extras }).catch(() => undefined)
