@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
-import { watch } from './nest-disconnect.ts'
+import { hasLeft, watch } from './nest-disconnect.ts'
 import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
@@ -48,7 +48,7 @@ function ownArgument(context: ExecutionContext): object | undefined {
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
-  const { reply } = callOf(context)
+  const { type, reply } = callOf(context)
   // `reply` is a response that answers only this call. The response of GraphQL also answers other fields, so its status says
   // nothing about this field.
   if (reply !== undefined) {
@@ -61,7 +61,8 @@ function ended(context: ExecutionContext, done: (status: number, aborted: boolea
     open = false
   }
   whenCallEnded(context, end)
-  watch(context, () => end(499, true))
+  // A sender of an event may close its connection at once. The handler still runs, and holds its units until it ends.
+  if (type !== 'rpc' || !hasLeft(context)) watch(context, () => end(499, true))
 }
 
 /**
@@ -137,8 +138,8 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   },
   ended,
   left(context) {
-    const { reply } = callOf(context)
-    return reply?.table.left?.(reply.response) === true
+    const { type, reply } = callOf(context)
+    return reply === undefined ? type === 'graphql' && hasLeft(context) : reply.table.left?.(reply.response) === true
   },
   held,
   setHeader(context, name, value) {

@@ -24,7 +24,7 @@ interface WaitingMessage<Message> {
   readonly size: number
 }
 
-/** The most bytes that the waiting messages of a socket hold, if the transport can not stop them. One more message may be of any size. */
+/** The most bytes that the waiting messages of a socket hold, if the transport cannot stop them. One more message may be of any size. */
 const mostBytes = 16_000_000
 
 /** The wait in milliseconds in a client's notice if neither a policy nor the store gives a wait. */

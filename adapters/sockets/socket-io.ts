@@ -61,20 +61,26 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
   }
 }
 
+/** About how many bytes V8 needs for a number or a reference, a text or a list without its content, and an object. */
+const [slotBytes, listBytes, objectBytes] = [8, 32, 64]
+
 /** About how many bytes the values of an event hold. A client may nest values deeply, so this function does not call itself. */
 function sizeOf(message: SocketIoMessage): number {
-  const parts: unknown[] = [message]
+  const parts: object[] = [message]
   let size = 0
-  while (parts.length > 0) {
-    const part = parts.pop()
-    size += 16
-    if (typeof part === 'string') size += part.length
-    else if (ArrayBuffer.isView(part) || part instanceof ArrayBuffer) size += part.byteLength
-    else if (typeof part === 'object' && part !== null) {
-      for (const [name, value] of Object.entries(part)) {
-        size += name.length
-        parts.push(value)
-      }
+  const add = (value: unknown) => {
+    size += slotBytes
+    if (typeof value === 'string') size += listBytes + value.length
+    else if (typeof value === 'object' && value !== null) parts.push(value)
+  }
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    if (ArrayBuffer.isView(part) || part instanceof ArrayBuffer) size += part.byteLength
+    else if (Array.isArray(part)) {
+      size += listBytes
+      for (let n = 0; n < part.length; n++) add(part[n])
+    } else {
+      size += objectBytes
+      for (const name in part) add((part as Record<string, unknown>)[name])
     }
   }
   return size

@@ -217,7 +217,7 @@ export class RequestCheck<Request, Response> {
     const heldUnits = this.#heldUnits
     const reserved = (reservation: Reservation) => {
       const held = new HeldRequest(heldUnits, reservation, key, cost, request, response)
-      const admitted = reservation.allowed && heldUnits.hold(held, counted.started)
+      const admitted = reservation.allowed && heldUnits.hold(held, counted.started, enforcement.appliesTo(key))
       const fields = counted.add(held, this.#limiter, byRoute, before)
       attachment[before === undefined ? 'put' : 'replace'](heldUnits.decision(held), request, response)
       const goesOn = this.#respond(reservation.decision, key, request, response, fields)

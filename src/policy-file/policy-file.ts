@@ -27,8 +27,8 @@ export interface PolicyFileOptions {
   onChange?: ((changes: readonly PolicyChange[]) => unknown) | undefined
   /**
    * Called when a new version of the file is invalid: the old version then stays in effect. Also called when a plan stays as it was while the
-   * rest of a new version applies: a call fails under the new plan and succeeds under the old plan, or the first call for a plan comes after
-   * a version that removes it. Default: one warning for each error.
+   * rest of a new version applies. A call fails under the new plan and succeeds under the old plan. Or a version removes a plan before its
+   * first call. Default: one warning for each error.
    */
   onInvalid?: ((error: HeadgateError) => unknown) | undefined
 }
@@ -213,18 +213,18 @@ export class PolicyFile {
     asked.newest = plan
     asked.used = plan
     if (plan === 'unlimited') return
-    let found: HeadgateError | undefined
+    let found: SeenError | undefined
     const onUnusable = (error: HeadgateError, byCall: boolean) => {
       if (asked.used !== plan) return
       if (!byCall) asked.used = earlier
       else if (found !== undefined) return
-      found = error
       const place = [asked.limiter, ...(asked.plan === undefined ? [] : ['plans', asked.plan])].join('.')
       const message = `${this.#name}, limiters.${place}: a call fails under the new plan. ${error.message}`
       this.#reportUnusable(new HeadgateError(error.code, message))
+      found = this.#unusable
     }
     const onUsed = () => {
-      if (found !== undefined) this.#unusable = undefined
+      if (asked.used === plan && this.#unusable === found) this.#unusable = undefined
     }
     rememberEarlier(plan, { plan: earlier, onUnusable, onUsed })
   }

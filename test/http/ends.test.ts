@@ -116,6 +116,29 @@ contract((app, lacks) => {
     },
   )
 
+  test('a limit that enforces nothing stops no request whose client has left', async () => {
+    for (const options of [{ policies: '10 at once lease 3s' }, { policies: '10/1m', settle: true }]) {
+      const [arrived, answer] = [signal(), signal()]
+      let asked = 0
+      const keyLater = async () => {
+        asked++
+        if (asked === 5) arrived.give()
+        await answer.promise
+        return 'k'
+      }
+      const { url, handled, connections } = await app({
+        ...options,
+        store: stillStore().store,
+        keys: keyLater,
+        enforce: 0,
+      })
+      await Promise.all(five.map(() => hangUp(url, arrived.promise)))
+      await vi.waitFor(async () => expect(await connections()).toBe(0))
+      answer.give()
+      await until(() => handled() === 5)
+    }
+  })
+
   test('five requests that are upgraded use nothing once they are closed', async () => {
     const { limiter, clock } = limited()
     const { url, handled } = await app({ limiter, keys }, { handle: () => 101 })

@@ -155,10 +155,11 @@ export class HeldReservations<Request, Response> {
    * Holds the units of an admitted request until its response has ended. Returns false if the handler must not run, because the client has
    * disconnected. Call `hold` before any code that may throw, so that the units are always freed.
    * @param replaceable true if the cost of a route may replace this decision until the response has ended
+   * @param enforced false if the limit must not stop this request
    */
-  hold(held: HeldRequest<Request, Response>, replaceable: boolean): MaybePromise<boolean> {
+  hold(held: HeldRequest<Request, Response>, replaceable: boolean, enforced: boolean): MaybePromise<boolean> {
     if (held.reservation.wait > 0) return this.#wait(held, replaceable)
-    return this.#countAtEnd(held, replaceable)
+    return this.#countAtEnd(held, replaceable, enforced)
   }
 
   async #wait(held: HeldRequest<Request, Response>, replaceable: boolean): Promise<boolean> {
@@ -172,7 +173,7 @@ export class HeldReservations<Request, Response> {
     load.waiting--
     if (reservation === undefined) return false
     held.reservation = reservation
-    return this.#countAtEnd(held, replaceable)
+    return this.#countAtEnd(held, replaceable, true)
   }
 
   /**
@@ -181,13 +182,13 @@ export class HeldReservations<Request, Response> {
    * @returns false if the client of a request that holds units in flight, or is to be settled, has disconnected already: the handler would
    *   run without its unit in flight, or might never settle. With `settle`, the key then gets all units back, because no work is done.
    */
-  #countAtEnd(held: HeldRequest<Request, Response>, replaceable: boolean): boolean {
+  #countAtEnd(held: HeldRequest<Request, Response>, replaceable: boolean, enforced: boolean): boolean {
     const counts = this.#counts
     const inFlight = this.#inFlight
     const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, the call of `settle` sets the spent units
     const spendsNow = spends && counts === undefined && !replaceable // nothing can give units back any more
     if (spendsNow) void this.correct(held, undefined)
-    const needsClient = inFlight !== undefined || this.#settles
+    const needsClient = enforced && (inFlight !== undefined || this.#settles)
     const left = needsClient && this.#framework.left?.(held.response) === true
     if (left && this.#settles && counts === undefined) void this.giveBack(held)
     if (counts === undefined && inFlight === undefined && spends === spendsNow) return !left

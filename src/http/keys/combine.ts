@@ -15,12 +15,6 @@ import type { KeyExtractor } from './key-extractor.ts'
  * @throws HeadgateError `HEADGATE_OPTION` if there is no extractor, or if an extractor is not a function
  */
 export function combine<Request = unknown, Response = unknown>(
-  ...extractors: KeyExtractor<NoInfer<Request>, NoInfer<Response>>[]
-): KeyExtractor<Request, Response>
-export function combine<Request, Response = unknown>(
-  ...extractors: KeyExtractor<Request, Response>[]
-): KeyExtractor<Request, Response>
-export function combine<Request, Response>(
   ...extractors: KeyExtractor<Request, Response>[]
 ): KeyExtractor<Request, Response> {
   for (const extractor of extractors) checkExtractor(extractor, 'combine')

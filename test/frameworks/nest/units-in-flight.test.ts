@@ -438,3 +438,96 @@ test('five queries that hang hold their units while their clients wait', async (
   await pass(3 * lease)
   expect(await used(limiter)).toEqual({})
 })
+
+/** A promise that `open` fulfils. */
+function newGate() {
+  let open = () => {}
+  const promise = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { promise, open: () => open() }
+}
+
+test('no query runs for clients that leave before the decision', async () => {
+  const [gate, decided] = [newGate(), vi.fn()]
+  let ran = 0
+  class Queries {
+    @Query(() => String)
+    answer() {
+      ran++
+      return 'answer'
+    }
+  }
+  Resolver()(Queries)
+  const keys = async () => {
+    decided()
+    await gate.promise
+    return 'k'
+  }
+  const { url } = await start('Express', {
+    imports: [RateLimitModule.forRoot({ policies: '2 at once', keys }), graphql],
+    providers: [Queries, everywhere, interceptor],
+  })
+  const leaving = new AbortController()
+  const headers = { 'content-type': 'application/json' }
+  const ask = (signal?: AbortSignal) =>
+    fetch(`${url}/graphql`, { method: 'POST', headers, body: '{"query":"{ answer }"}', signal: signal ?? null })
+  const asked = Array.from({ length: 6 }, () => ask(leaving.signal))
+  await eventually(async () => expect(decided).toHaveBeenCalledTimes(6))
+  leaving.abort()
+  await Promise.allSettled(asked)
+  await pass(100) // the server notices that its clients have left
+  gate.open()
+  await pass(100)
+  expect(ran).toBe(0)
+  expect(await (await ask()).json()).toEqual({ data: { answer: 'answer' } })
+})
+
+test('messages whose clients leave before the decision are handled, never more at once than the limit', async () => {
+  const [gate, decided] = [newGate(), vi.fn()]
+  const [running, most] = [new Set<object>(), { value: 0 }]
+  class Handler {
+    async answer() {
+      const own = {}
+      running.add(own)
+      most.value = Math.max(most.value, running.size)
+      await pass(100)
+      running.delete(own)
+    }
+  }
+  const listen = MessagePattern('answer') as MethodDecorator
+  listen(
+    Handler.prototype,
+    'answer',
+    Object.getOwnPropertyDescriptor(Handler.prototype, 'answer') as PropertyDescriptor,
+  )
+  Controller()(Handler)
+  const keys = async () => {
+    decided()
+    await gate.promise
+    return 'k'
+  }
+  const port = await freePort()
+  const imports = [RateLimitModule.forRoot({ policies: '2 at once', keys })]
+  await start(
+    'Express',
+    { imports, controllers: [Handler], providers: [everywhere, interceptor] },
+    {
+      prepare: async (app) => {
+        const options: MicroserviceOptions = { transport: Transport.TCP, options: { host: '127.0.0.1', port } }
+        app.connectMicroservice(options, { inheritAppConfig: true })
+        await app.startAllMicroservices()
+      },
+    },
+  )
+  const sockets = Array.from({ length: 6 }, () => connectTcp({ host: '127.0.0.1', port }).on('error', () => {}))
+  const text = JSON.stringify({ pattern: 'answer', id: '1', data: 1 })
+  for (const socket of sockets) socket.write(`${text.length}#${text}`)
+  await eventually(async () => expect(decided).toHaveBeenCalledTimes(6))
+  for (const socket of sockets) socket.destroy()
+  await pass(100) // the server notices that its clients have left
+  gate.open()
+  await eventually(async () => expect(most.value).toBeGreaterThan(0))
+  await pass(300)
+  expect(most.value).toBe(2)
+})
