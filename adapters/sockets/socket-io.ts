@@ -80,7 +80,10 @@ function sizeOf(message: SocketIoMessage): number {
       for (let n = 0; n < part.length; n++) add(part[n])
     } else {
       size += objectBytes
-      for (const name in part) add((part as Record<string, unknown>)[name])
+      for (const name in part) {
+        size += name.length // a client may put its data into names
+        add((part as Record<string, unknown>)[name])
+      }
     }
   }
   return size

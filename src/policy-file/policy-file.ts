@@ -127,10 +127,10 @@ export class PolicyFile {
    * @throws HeadgateError `HEADGATE_POLICY_FILE` if no version that this process has read has such a limiter or plan
    */
   plan(limiter: string, plan?: string): PlanLike {
-    const present = planIn(this.#document, limiter, plan)
-    const found = present ?? this.#known.newest(limiter, plan)
-    if (found === undefined) throw this.#missing(this.#document, limiter, plan)
     const name = plan === undefined ? limiter : `${limiter}\n${plan}`
+    const present = planIn(this.#document, limiter, plan)
+    const found = present ?? this.#asked.get(name)?.newest ?? this.#known.newest(limiter, plan)
+    if (found === undefined) throw this.#missing(this.#document, limiter, plan)
     const asked = getOrInsert(this.#asked, name, () => {
       if (present === undefined) this.#keep(limiter, plan)
       return { limiter, plan, newest: found, used: found }

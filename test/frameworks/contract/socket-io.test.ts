@@ -149,6 +149,7 @@ test.each([[[]], ['say'], [[1]], [null]])('only: %j is an error', async (only) =
 test.each<[string, (n: number) => unknown]>([
   ['texts', () => 'x'.repeat(900_000)],
   ['binary data in a list', () => [{ data: Buffer.alloc(900_000) }]],
+  ['names of properties', (n) => ({ [`${n}${'x'.repeat(900_000)}`]: 1 })],
 ])(
   'the messages that wait hold at most 16 MB: %s',
   async (_what, messageOf) => {
