@@ -1,4 +1,4 @@
-import { HeadgateError } from '../common/index.ts'
+import { HeadgateError, invalidOption } from '../common/index.ts'
 import { type CallCost, unitsIn } from './pacer-cost.ts'
 
 export function queueFull(maxQueue: number): HeadgateError {
@@ -43,4 +43,9 @@ export function needsFunction(): HeadgateError {
     'A policy of concurrency counts a call until it has ended, and acquire cannot tell when that is. ' +
       'Use throttle(fn) or wrap(fn), or reserve() and release().',
   )
+}
+
+/** The error for a promise, or another value, in place of a function. */
+export function notFunction(method: string, given: unknown): HeadgateError {
+  return invalidOption(`${method}: run`, 'a function', given, `Write pacer.${method}(() => fetch(url)).`)
 }

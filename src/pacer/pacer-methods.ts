@@ -13,7 +13,7 @@ import {
 import type { Units } from '../limiter/index.ts'
 import type { PacerContext } from './pacer-context.ts'
 import { callCost } from './pacer-cost.ts'
-import { needsFunction } from './pacer-errors.ts'
+import { needsFunction, notFunction } from './pacer-errors.ts'
 import { type PacerReservation, reserve } from './pacer-reservation.ts'
 import { holdAll, type Queue, start } from './queue/index.ts'
 import { withRunTimeout } from './runs/index.ts'
@@ -118,7 +118,8 @@ export abstract class Pace {
   /**
    * Waits for a slot (a time at which the call may start), runs a function and resolves with its result. Inside the function,
    * `AsyncLocalStorage` has the values that it has where `throttle` is called. Rejects with the error that the function throws. If no slot
-   * comes, `throttle` rejects as `acquire` does, and the function is not called. Units in flight (`concurrency`) stay in use until the
+   * comes, `throttle` rejects as `acquire` does, and the function is not called. A promise in place of the function rejects with
+   * `HEADGATE_OPTION`, because its work has begun already. Units in flight (`concurrency`) stay in use until the
    * promise of the result settles.
    *
    * With `runTimeout`, the function gets an `AbortSignal`. The `AbortSignal` is aborted when the function has run for
@@ -131,6 +132,7 @@ export abstract class Pace {
   throttle<T>(run: (signal: AbortSignal) => T, options: LimitedRun): Promise<Awaited<T>>
   throttle<T>(run: () => T, options?: ThrottleOptions): Promise<Awaited<T>>
   throttle<T>(run: (signal: AbortSignal) => T, options: ThrottleOptions = none): Promise<Awaited<T>> {
+    if (typeof run !== 'function') return Promise.reject(notFunction('throttle', run))
     return this.#enter(undefined, options, run as () => T) as Promise<Awaited<T>>
   }
 
@@ -141,13 +143,14 @@ export abstract class Pace {
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`, `const send = pacer.wrap(post, (messages) => ({ cost: messages.length
    * }))`.
-   * @throws HeadgateError `HEADGATE_OPTION` for an unknown option
+   * @throws HeadgateError `HEADGATE_OPTION` for an unknown option, or if `run` is no function
    */
   wrap<This, Arguments extends unknown[], Result>(
     run: (this: This, ...args: Arguments) => Result,
     options: ThrottleOptions | ((this: This, ...args: Arguments) => ThrottleOptions) = none,
   ): (this: This, ...args: Arguments) => Promise<Awaited<Result>> {
     const pace = this
+    if (typeof run !== 'function') throw notFunction('wrap', run)
     if (typeof options !== 'function') callOptions('wrap', options, throttleNames)
     return function (this: This, ...args: Arguments) {
       try {

@@ -342,6 +342,7 @@ test.each([
   ['an empty field name', { headers: { legacy: { reset: '' } } }],
   ['an unknown form of the reset time', { headers: { legacy: { resetAs: 'date' } } }],
   ['an empty salt', { headers: { dialects: 'draft-8', pk: { salt: '' } } }],
+  ['pk without a dialect that has pk', { headers: { dialects: 'draft-7', pk: { salt: 'x'.repeat(16) } } }],
   ['pk without a salt', { headers: { dialects: 'draft-8', pk: {} } }],
   ['problem that is not a boolean', { problem: 'yes' }],
 ])('%s throws at construction', (_what, options) => {

@@ -104,6 +104,17 @@ describe('runTimeout', () => {
   })
 })
 
+test.each([Promise.resolve('done'), 5, undefined, null])('%s in place of a function takes no units', async (run) => {
+  const pacer = new Timeline().pacer(even)
+  const expected = {
+    code: 'HEADGATE_OPTION',
+    message: expect.stringMatching(/Write pacer\.\w+\(\(\) => fetch\(url\)\)/),
+  }
+  await expect(pacer.throttle(run as never)).rejects.toMatchObject(expected)
+  expect(() => pacer.wrap(run as never)).toThrow(expect.objectContaining(expected))
+  await expect(pacer.tryAcquire()).resolves.toBe(true)
+})
+
 describe('an unknown option', () => {
   const unknown = expect.objectContaining({
     code: 'HEADGATE_OPTION',
