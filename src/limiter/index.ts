@@ -6,7 +6,10 @@
 export {
   type AnyCost,
   askedBy,
+  type BanOptions,
+  type CallExtras,
   type CostList,
+  type CostOptions,
   checkUnits,
   costsOf,
   isCostList,
@@ -15,22 +18,9 @@ export {
 } from './call-arguments.ts'
 export type { CandidateEvent } from './candidate/index.ts'
 export { deciderOf } from './derived-limiters.ts'
-export {
-  type BanOptions,
-  book,
-  type CallExtras,
-  type CostOptions,
-  calls,
-  decide,
-  type HeavyKey,
-  type PolicyUsage,
-  RateLimiter,
-  type ReserveOptions,
-  type TopOptions,
-  type Usage,
-  type UsageOptions,
-} from './limiter.ts'
-export type { CalledLimiter, LimiterCallEvent, Load } from './limiter-events.ts'
+export type { HeavyKey, TopOptions } from './heaviest/index.ts'
+export { book, decide, RateLimiter } from './limiter.ts'
+export { type CalledLimiter, calls, type LimiterCallEvent, type Load } from './limiter-events.ts'
 export {
   type Candidate,
   type Plan,
@@ -43,3 +33,5 @@ export {
 export type { ListedKey, ListOptions } from './list-keys.ts'
 export { PlanLimiter } from './plan-limiter.ts'
 export { Reservation, type ReservedCall, settleAndHold } from './reservation.ts'
+export type { ReserveOptions } from './reserve-options.ts'
+export type { PolicyUsage, Usage, UsageOptions } from './usage.ts'

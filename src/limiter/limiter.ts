@@ -1,7 +1,7 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { type MaybePromise, needsPromise } from '../common/index.ts'
-import type { Match } from '../overrides/index.ts'
+import type { Match, TargetLimiter } from '../overrides/index.ts'
 import { type CallerCalendars, type Decision, noteUse, underEarlier, underPlan } from '../policy/index.ts'
 import type { CheckedLedger } from '../stores/contract/index.ts'
 import type { AnyCost, CallExtras, CostOptions, Key } from './call-arguments.ts'
@@ -23,12 +23,6 @@ import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
 import { type ReserveOptions, readReserve } from './reserve-options.ts'
 import { UnitVerbs } from './unit-verbs.ts'
-
-export type { BanOptions, CallExtras, CostOptions, Key } from './call-arguments.ts'
-export type { HeavyKey, TopOptions } from './heaviest/index.ts'
-export { calls } from './limiter-events.ts'
-export type { ReserveOptions } from './reserve-options.ts'
-export type { PolicyUsage, Usage, UsageOptions } from './usage.ts'
 
 // The class below assigns these functions, because only code in the class can call its private methods.
 let decideBy: typeof decide
@@ -85,6 +79,10 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
 
   protected known(): readonly Policy[] {
     return this.penalty === undefined ? this.policies : this.policies.slice(0, -1)
+  }
+
+  protected override overridden(): TargetLimiter {
+    return { ...super.overridden(), check: (policies) => policiesOf(policies, this.penalty) }
   }
 
   protected override match(keys: readonly (string | undefined)[]): Match<RateLimiter> | undefined {

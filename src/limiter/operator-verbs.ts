@@ -56,7 +56,7 @@ export abstract class Operations<Limiter extends object> {
 
   /** What an override has to know of this limiter. */
   protected overridden(): TargetLimiter {
-    return { scopes: this.scopes, policies: this.known(), isFixed: true }
+    return { scopes: this.scopes, policies: this.known() }
   }
 
   /** The limiter and the ledger that decide calls with these keys under overrides. Undefined if no override matches a key. */
@@ -207,8 +207,8 @@ export abstract class Operations<Limiter extends object> {
    *     await limiter.override({ scope: 'user', prefix: 'trial-' }, { policies: '5/1m sliding-log', until: '2h' })
    *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
    *
-   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, or if another override already sets the limit of the same
-   * policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the
+   * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, if the limiter cannot have its policies, or if another override
+   * already sets the limit of the same policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the
    * store cannot store overrides, and with the store's error if the store fails.
    */
   async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {

@@ -1,7 +1,6 @@
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import { HeadgateError } from '../common/index.ts'
-import type { TargetLimiter } from '../overrides/index.ts'
 import { standIn } from './candidate/index.ts'
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -63,10 +62,6 @@ export class PlanLimiter extends Operations<RateLimiter> {
 
   protected known(): readonly Policy[] {
     return [...this.#policies.values()].filter(({ algorithm }) => !algorithm.punishes)
-  }
-
-  protected override overridden(): TargetLimiter {
-    return { ...super.overridden(), isFixed: false }
   }
 
   /**

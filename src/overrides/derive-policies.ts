@@ -26,6 +26,14 @@ export interface Derived {
   readonly applied: readonly OverrideRecord[]
   /** True if an override has replaced policies, which may then have other names than in the plan. */
   readonly renamed: boolean
+  /** The error of a policy that cannot have the numbers of an override, and so keeps its own. Undefined if there is none. */
+  readonly misfit: unknown
+}
+
+/** What the overrides of a call did to its policies. */
+interface Effect {
+  readonly applied: Set<OverrideRecord>
+  misfit: unknown
 }
 
 const millionths = 1_000_000
@@ -36,22 +44,22 @@ const millionths = 1_000_000
  * @param chainOf the overrides that match the key of a scope
  */
 export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string) => Chain | undefined): Derived {
-  const applied = new Set<OverrideRecord>()
+  const effect: Effect = { applied: new Set(), misfit: undefined }
   const policies: Policy[] = []
   const replaced = new Set<string>()
   for (const policy of plan) {
     const { scope } = policy
     const entries = chainOf(scope)?.entries ?? []
     const at = entries.findIndex((entry) => entry.policies !== undefined)
-    if (at === -1) policies.push(changed(policy, entries, entries.length, applied))
+    if (at === -1) policies.push(changed(policy, entries, entries.length, effect))
     else if (!replaced.has(scope)) {
       const { record, policies: others = [] } = entries[at] as Entry
-      applied.add(record)
+      effect.applied.add(record)
       replaced.add(scope)
-      policies.push(...others.map((each) => changed(each, entries, at, applied)))
+      policies.push(...others.map((each) => changed(each, entries, at, effect)))
     }
   }
-  return { policies, applied: [...applied], renamed: replaced.size > 0 }
+  return { policies, applied: [...effect.applied], renamed: replaced.size > 0, misfit: effect.misfit }
 }
 
 /**
@@ -59,39 +67,34 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
  * @param before how many entries are more specific than the override that gave this policy. Only these entries' `limit` and `add`
  *   apply. For a policy of the plan: the number of all entries
  */
-function changed(policy: Policy, entries: readonly Entry[], before: number, applied: Set<OverrideRecord>): Policy {
+function changed(policy: Policy, entries: readonly Entry[], before: number, effect: Effect): Policy {
   // A penalty has no quota, a counter has no limit, and a policy with the limit 0 refuses every call on purpose.
   if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
   const named = ({ record }: Entry) => record.policy === policy.name
   const numbers = entries.slice(0, before).find((entry) => named(entry) && entry.record.scale === undefined)?.record
   const scales = entries.filter((entry) => entry.record.scale !== undefined && (named(entry) || !entry.record.policy))
   const [scale] = scales.map(({ record }) => record).sort((a, b) => (a.scale as number) - (b.scale as number))
-  const limited = numbers && attempt(policy, numbers, (numbers.limit ?? policy.limit) + (numbers.add ?? 0), applied)
+  const limited = numbers && attempt(policy, numbers, (numbers.limit ?? policy.limit) + (numbers.add ?? 0), effect)
   const whole = limited ?? policy
-  return scale === undefined ? whole : scaled(whole, scale, applied)
+  return scale === undefined ? whole : scaled(whole, scale, effect)
 }
 
-function scaled(policy: Policy, record: OverrideRecord, applied: Set<OverrideRecord>): Policy {
+function scaled(policy: Policy, record: OverrideRecord, effect: Effect): Policy {
   const scale = record.scale as number
-  if (policy.algorithm.paysLater) return attempt(policy, record, policy.limit * scale, applied) // a rate may have a fraction
+  if (policy.algorithm.paysLater) return attempt(policy, record, policy.limit * scale, effect) // a rate may have a fraction
   const times = (units: number) => Math.max(1, ratioUp(units, Math.round(scale * millionths), millionths))
-  return attempt(policy, record, times(policy.limit), applied, times(policy.burst))
+  return attempt(policy, record, times(policy.limit), effect, times(policy.burst))
 }
 
 /** The policy with another limit. Returns the policy unchanged if the limit is invalid, because an override never makes a call fail. */
-function attempt(
-  policy: Policy,
-  record: OverrideRecord,
-  limit: number,
-  applied: Set<OverrideRecord>,
-  burst?: number,
-): Policy {
+function attempt(policy: Policy, record: OverrideRecord, limit: number, effect: Effect, burst?: number): Policy {
   if (limit === policy.limit && (burst ?? policy.burst) === policy.burst) return policy
   try {
     const next = withLimit(policy, limit, burst)
-    applied.add(record)
+    effect.applied.add(record)
     return next
-  } catch {
+  } catch (error) {
+    effect.misfit ??= error
     return policy
   }
 }

@@ -8,8 +8,11 @@ export interface TargetLimiter {
   readonly scopes: readonly string[]
   /** The policies that the limiter is known to have, without a penalty. */
   readonly policies: readonly Policy[]
-  /** False if the policies depend on the caller: other plans (policies of one caller) may have other policies. */
-  readonly isFixed: boolean
+  /**
+   * Throws a HeadgateError if the limiter cannot have these policies in place of its own. Undefined if the policies depend on the caller:
+   * other plans (policies of one caller) may have other policies.
+   */
+  readonly check?: (policies: readonly Policy[]) => unknown
 }
 
 const code = 'HEADGATE_OVERRIDE'
@@ -61,7 +64,7 @@ function durationOf(until: string): number {
 }
 
 function endOfWindow(
-  { policies, isFixed }: TargetLimiter,
+  { policies, check }: TargetLimiter,
   name: string | undefined,
   now: number,
   calendar: CallerCalendars | undefined,
@@ -72,9 +75,7 @@ function endOfWindow(
   if (policy !== undefined && 'aligned' in policy.algorithm && policy.algorithm.aligned) {
     return now - (now % policy.window) + policy.window
   }
-  const plan = isFixed
-    ? ''
-    : `, or call override of the limiter of the plan: limit.limiter.withPlan(plan).override(...)`
+  const plan = check ? '' : `, or call override of the limiter of the plan: limit.limiter.withPlan(plan).override(...)`
   throw invalid(
     `until: 'window' needs the name of a policy of this limiter whose windows have a fixed end: calendarWindow, or fixedWindow with ` +
       `align: 'clock', got ${shown(name)}. Write until: '2h' or a date${plan}.`,

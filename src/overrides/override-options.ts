@@ -178,8 +178,8 @@ function nameOf(
 }
 
 /** @throws HeadgateError `HEADGATE_OVERRIDE` if the override would change nothing, because no policy of the scope has the name */
-function checkName({ policies, isFixed }: TargetLimiter, name: string, scope: string | undefined): void {
-  if (!isFixed || policies.length === 0) return
+function checkName({ policies, check }: TargetLimiter, name: string, scope: string | undefined): void {
+  if (check === undefined || policies.length === 0) return
   const named = policies.filter((each) => each.name === name)
   if (named.some((each) => scope === undefined || each.scope === scope)) return
   if (named.length > 0) {

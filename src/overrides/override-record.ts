@@ -47,7 +47,10 @@ export interface Override extends Omit<OverrideRecord, 'policies'> {
   readonly reason?: string
   /** When the override was written, in milliseconds since the epoch. */
   readonly since: number
-  /** False if no policy of this limiter has the name or the scope of the override: the override then changes nothing in this limiter. */
+  /**
+   * False if the override changes nothing in this limiter: no policy has the name or the scope of the override, or the limiter cannot have
+   * the policies or the numbers.
+   */
   readonly effective: boolean
 }
 

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/index.ts'
-import { getOrInsert, wallClock } from '../common/index.ts'
+import { getOrInsert, reason, shown, wallClock, warnOnce } from '../common/index.ts'
 import type { AppliedOverride } from '../policy/index.ts'
 import type { CheckedLedger, OverrideExtent } from '../stores/contract/index.ts'
 import { type Chain, derivePolicies, type Entry } from './derive-policies.ts'
@@ -190,7 +190,7 @@ export class OverrideView<Limiter> {
     return match ?? undefined
   }
 
-  /** Null if no override changes a policy. Also if the limiter or its store refuses the policies: an override never makes a call fail. */
+  /** Null if no override changes a policy. If the limiter or its store refuses the policies of an override, this override changes nothing. */
   #under(chains: readonly (Chain | undefined)[]): Match<Limiter> | null {
     const { scopes, plan, askLater } = this.#limiter
     const derived = derivePolicies(plan, (scope) => chains[scopes.indexOf(scope)])
@@ -210,11 +210,29 @@ export class OverrideView<Limiter> {
       const ends = { applied, until, next }
       const naming: Match<Limiter>['naming'] = (each, ask) => new OverriddenLedger(each, ends, ask)
       return { limiter, ledger: naming(ledger, askLater), naming, renamed: derived.renamed, ...ends }
-    } catch {
-      return null
+    } catch (error) {
+      return this.#without(chains, error)
     }
   }
+
+  /** The match without the last override with `policies`. Null if there is none: an override never makes a call fail. */
+  #without(chains: readonly (Chain | undefined)[], error: unknown): Match<Limiter> | null {
+    const last = chains.findLastIndex((chain) => chain?.entries.some(replaces))
+    if (last === -1) return null
+    const { entries, ...chain } = chains[last] as Chain
+    const refused = entries.find(replaces) as Entry
+    const { id } = refused.record
+    const fix = 'Remove the override, and write another one whose policies have names of their own.'
+    warnOnce(
+      'HEADGATE_OVERRIDE',
+      `The policies of the override ${shown(id)} change nothing under a plan. ${reason(error)} ${fix}`,
+      id,
+    )
+    return this.#under(chains.with(last, { ...chain, entries: entries.filter((entry) => entry !== refused) }))
+  }
 }
+
+const replaces = ({ policies }: Entry) => policies !== undefined
 
 /** The overrides of the chain that have not ended at the time `from`. */
 function lastingFrom(chain: Chain, from: number): Chain {

@@ -3,7 +3,8 @@ import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts
 import type { Channel } from '../platform/platform.ts'
 import { type Documents, isLocal, memoryDocuments, type Store } from '../stores/contract/index.ts'
 import { DocumentPoll } from './document-poll.ts'
-import type { TargetLimiter } from './override-end.ts'
+import { checkEffect, shownTo } from './override-effect.ts'
+import { invalid, type TargetLimiter } from './override-end.ts'
 import { type OverrideOptions, type OverrideTarget, readOverride } from './override-options.ts'
 import {
   type Override,
@@ -102,6 +103,7 @@ export class Overrides implements UsedOverrides {
 
   async add(limiter: TargetLimiter, target: OverrideTarget, options: OverrideOptions): Promise<Override> {
     const read = readOverride(limiter, target, options)
+    checkEffect(limiter, { id: '', ...read, since: 0 })
     const { last, overrides } = await this.#change((document) => {
       checkAlone(read, document.overrides)
       const id = String(document.last + 1)
@@ -176,28 +178,35 @@ function missingFrom(records: readonly OverrideRecord[], sought: readonly Overri
   return sought.filter(({ id, since }) => !known.has(`${id} ${since}`))
 }
 
-function shownTo({ policies, scopes }: TargetLimiter, record: OverrideRecord): Override {
-  const { policies: recipes, scope, policy } = record
-  const replaced = recipes?.map(unpackPolicy)
-  const hasPolicy = policies.some((each) => {
-    return (scope === undefined || each.scope === scope) && (policy === undefined || each.name === policy)
-  })
-  const effective = hasPolicy && (scope === undefined || scopes.includes(scope)) && !replaced?.includes(undefined)
-  return { ...record, ...(replaced && { policies: replaced }), effective } as Override
-}
-
 type Unwritten = Omit<OverrideRecord, 'id' | 'since'>
 
-/** @throws HeadgateError `HEADGATE_OVERRIDE` if another override already sets the limit of the same policy for the same keys */
+/**
+ * @throws HeadgateError `HEADGATE_OVERRIDE` if another override already sets the limit of the same policy for the same keys, or gives
+ *   another scope a policy of the same name
+ */
 function checkAlone(next: Unwritten, overrides: readonly OverrideRecord[]): void {
   if (next.scale !== undefined) return // scales may overlap
   const other = overrides.find((each) => each.scale === undefined && contradicts(next, each))
-  if (other === undefined) return
-  throw new HeadgateError(
-    'HEADGATE_OVERRIDE',
-    `override: the override ${shown(other.id)} gives numbers for the same keys and policy. Remove it first: await ` +
-      `limiter.removeOverride(${shown(other.id)}).`,
-  )
+  if (other !== undefined) {
+    throw invalid(
+      `the override ${shown(other.id)} gives numbers for the same keys and policy. Remove it first: await ` +
+        `limiter.removeOverride(${shown(other.id)}).`,
+    )
+  }
+  const names = namesIn(next)
+  for (const each of overrides) {
+    const twice = each.scope === next.scope ? undefined : namesIn(each).find((name) => names.includes(name))
+    if (twice === undefined) continue
+    throw invalid(
+      `the override ${shown(each.id)} has a policy ${shown(twice)} for the scope ${shown(each.scope)}, and a call may have both ` +
+        `overrides. Give the policy another name: policy('5/1m', { name: 'trial' }).`,
+    )
+  }
+}
+
+/** The names of the policies that an override gives. */
+function namesIn({ policies = [] }: Unwritten): readonly string[] {
+  return policies.flatMap((recipe) => unpackPolicy(recipe)?.name ?? [])
 }
 
 function contradicts(a: Unwritten, b: OverrideRecord): boolean {

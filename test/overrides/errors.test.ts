@@ -15,6 +15,7 @@ import {
 } from '../../src/index.ts'
 
 const one = () => new RateLimiter({ policies: fixedWindow({ name: 'month', limit: 10, window: '30d' }) })
+const window = () => new RateLimiter({ policies: slidingWindow({ name: 'm', limit: 2 ** 40, window: '1m' }) })
 const two = () =>
   new RateLimiter({
     policies: [policy('5/1s', { name: 'a', scope: 'address' }), policy('6/1s', { name: 'u', scope: 'user' })],
@@ -106,6 +107,29 @@ describe.each<[string, () => RateLimiter, OverrideTarget, OverrideOptions, RegEx
     /must be a scope of the limiter/,
     'HEADGATE_OPTION',
   ],
+  [
+    'a name of another scope',
+    two,
+    { user: 'x' },
+    { policies: policy('9/1m', { name: 'a' }) },
+    /this limiter cannot have these policies\. Two policies are named "a"/,
+  ],
+  [
+    'the name of the penalty',
+    () => new RateLimiter({ policies: '5/1m', penalty: { after: 3, within: '1m', ban: '1h' } }),
+    'x',
+    { policies: policy('9/1m', { name: 'penalty' }) },
+    /Two policies are named "penalty"/,
+  ],
+  [
+    'a limit that is not exact',
+    window,
+    'x',
+    { limit: 2 ** 46 },
+    /cannot have these numbers\. A sliding window .* 2\^45/,
+  ],
+  ['a top-up that is not exact', window, 'x', { add: 2 ** 45 }, /cannot have these numbers/],
+  ['a scale that makes a limit inexact', window, '*', { scale: 1000 }, /cannot have these numbers/],
   ['nothing', one, undefined as never, { scale: 1 }, /override takes a key/, 'HEADGATE_KEY'],
 ])('%s', (_, make, target, options, message, code = 'HEADGATE_OVERRIDE') => {
   test('is refused', async () => {
@@ -230,8 +254,24 @@ test('a store that processes share needs documents', async () => {
   }
 })
 
-test('a policy that cannot have the numbers stays as it is', async () => {
-  const limiter = new RateLimiter({ policies: slidingWindow({ name: 'm', limit: 10, window: '366d' }) })
-  await limiter.override('x', { limit: 2 ** 53 - 1 })
-  expect(await limiter.consume('x')).toMatchObject({ allowed: true, limit: 10 })
+test('a policy of a plan that cannot have the numbers stays as it is, and says so', async () => {
+  const limiter = new RateLimiter({ policies: fixedWindow({ name: 'm', limit: 10, window: '1h' }) })
+  const plan = limiter.withPlan(slidingWindow({ name: 'm', limit: 20, window: '366d' }))
+  await limiter.override('x', { limit: 2 ** 50 })
+  expect(await limiter.consume('x')).toMatchObject({ allowed: true, limit: 2 ** 50 })
+  expect(await plan.consume('x')).toMatchObject({ allowed: true, limit: 20 })
+  expect(await limiter.overrides()).toMatchObject([{ effective: true }])
+  expect(await plan.overrides()).toMatchObject([{ effective: false }])
+})
+
+test('two overrides give two scopes a policy of the same name', async () => {
+  const limiter = two()
+  await limiter.override({ user: 'x' }, { policies: '9/1m' })
+  await limiter.override({ user: 'y' }, { policies: '8/1m' })
+  await expect(limiter.override({ scope: 'address', prefix: 't' }, { policies: '7/1m' })).rejects.toMatchObject({
+    code: 'HEADGATE_OVERRIDE',
+    message: expect.stringMatching(
+      /"1" has a policy "1m" for the scope "user".* policy\('5\/1m', \{ name: 'trial' \}\)/,
+    ),
+  })
 })

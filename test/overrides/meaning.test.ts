@@ -1,6 +1,6 @@
 /* What an override means, on the memory store: who it is for, which numbers apply, how long, and what it never does. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { calendarWindow } from '../../src/calendar/index.ts'
+import { calendarWindow, quota } from '../../src/calendar/index.ts'
 import {
   concurrency,
   counter,
@@ -261,12 +261,36 @@ describe('plans', () => {
     expect(await limiter.withPlan('unlimited').consume('ann')).toMatchObject({ allowed: true, policies: [] })
   })
 
-  test('policies whose names another scope has change nothing, and no call fails', async () => {
-    const policies = [policy('5/1s', { name: 'a', scope: 'x' }), policy('5/1m', { name: 'b', scope: 'y' })]
-    const limiter = new RateLimiter({ policies, store: store() })
+  test('policies whose names another scope of a plan has change nothing there, and the other overrides still hold', async () => {
+    const own = (name: string, limit: number) => [
+      policy(`${limit}/1s`, { name: 'a', scope: 'x' }),
+      policy(`${limit}/1m`, { name, scope: 'y' }),
+    ]
+    const limiter = new RateLimiter({ policies: own('c', 40), store: store() })
+    const plan = limiter.withPlan(own('b', 50))
+    await limiter.override('*', { scale: 0.5 })
+    await limiter.override({ y: 'k' }, { policy: 'c', limit: 30 })
     await limiter.override({ x: 'k' }, { policies: policy('9/1s', { name: 'b' }) })
-    expect(await limiter.consume({ x: 'k', y: 'k' })).toMatchObject({ allowed: true })
-    expect(await limits(limiter, { x: 'k', y: 'k' })).toEqual([5, 5])
+    expect(await limits(limiter, { x: 'k', y: 'k' })).toEqual([5, 15])
+    expect(await limits(plan, { x: 'k', y: 'k' })).toEqual([25, 25])
+    expect((await limiter.overrides()).map(({ effective }) => effective)).toEqual([true, true, true])
+    expect((await plan.overrides()).map(({ effective }) => effective)).toEqual([true, false, false])
+  })
+
+  test('policies replace the one that asks for the calendar of the customer, whom every call still names', async () => {
+    const month = calendarWindow({ name: 'month', limit: 9, every: 'month', anchor: 'caller', scope: 'user' })
+    const limiter = new RateLimiter({ policies: [month, quota('50/day', { scope: 'team' })], store: store() })
+    const key = { user: 'ann', team: 't' }
+    const calendar = { anchor: 15 }
+    const { id } = await limiter.override({ user: 'ann' }, { policies: '4/1h' })
+    const reservation = await limiter.reserve(key, { calendar })
+    await reservation.settle(2)
+    expect(await limiter.consume(key, { calendar })).toMatchObject({ allowed: true, remaining: 1 })
+    expect(await limiter.consume(key, { calendar: { user: calendar } })).toMatchObject({ allowed: true, remaining: 0 })
+    for (const verb of ['peek', 'usage', 'refund', 'charge'] as const) await limiter[verb](key, { calendar })
+    await limiter.removeOverride(id)
+    expect(await limiter.consume(key, { calendar })).toMatchObject({ allowed: true, limit: 9 })
+    await expect(limiter.consume(key)).rejects.toMatchObject({ code: 'HEADGATE_CALENDAR' })
   })
 })
 

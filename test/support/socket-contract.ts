@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { memoryStore, type OnStoreError, RateLimiter, type Store, tokenBucket } from '../../src/index.ts'
-import type { Key } from '../../src/limiter/limiter.ts'
+import type { Key } from '../../src/limiter/index.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 import { heldStore, shuffledStore } from './answering-stores.ts'
 import { asyncStore } from './async-store.ts'

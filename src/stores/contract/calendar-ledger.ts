@@ -33,10 +33,11 @@ export class CalendarLedger implements CheckedLedger {
   #fixed: readonly (Windows | undefined)[] | undefined
   health?: () => Health
 
-  constructor(ledger: CheckedLedger, policies: readonly Policy[]) {
+  /** @param isOverride true for the policies of an override: a call may then give any calendar, because it is written for the plan */
+  constructor(ledger: CheckedLedger, policies: readonly Policy[], isOverride: boolean) {
     this.opened = ledger
     this.#policies = [...policies] // V8 reads the elements of a frozen array more slowly
-    this.#asked = askedBy(policies)
+    this.#asked = isOverride ? { anchor: true, timeZone: true } : askedBy(policies)
     if (ledger.health !== undefined) this.health = () => (ledger.health as () => Health)()
   }
 

@@ -13,7 +13,7 @@ export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): Ch
   const joined = withoutThresholds(joins instanceof CalendarLedger ? joins.opened : joins)
   const opened: CheckedLedger = store.open(terms, joined)
   const told = isFallible(store) ? opened : withThresholds(opened, terms) // for a store that can fail, `withFailover` reports thresholds
-  const ledger = withCalendars(told, terms.policies)
+  const ledger = withCalendars(told, terms.policies, terms.override !== undefined)
   if (!isFallible(store) || ledger.health !== undefined) return ledger
   throw new HeadgateError(
     'HEADGATE_OPTION',
@@ -23,7 +23,15 @@ export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): Ch
   )
 }
 
-/** Wraps the ledger if a policy has a calendar: the wrapper gives each command its windows. Otherwise returns the ledger itself. */
-export function withCalendars(ledger: CheckedLedger, policies: readonly Policy[]): CheckedLedger {
-  return policies.some(({ calendar }) => calendar !== undefined) ? new CalendarLedger(ledger, policies) : ledger
+/**
+ * Wraps the ledger if a policy has a calendar: the wrapper gives each command its windows. Otherwise returns the ledger itself.
+ * @param isOverride true for the policies of an override: the calls then give the calendar of the caller that the plan asks for
+ */
+export function withCalendars(
+  ledger: CheckedLedger,
+  policies: readonly Policy[],
+  isOverride: boolean = false,
+): CheckedLedger {
+  const hasCalendar = policies.some(({ calendar }) => calendar !== undefined)
+  return hasCalendar ? new CalendarLedger(ledger, policies, isOverride) : ledger
 }
