@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Policy } from '../algorithms/index.ts'
-import { flag, optional, readOptions, scopeOf, timeUntil, whole } from '../common/index.ts'
+import { flag, type MaybePromise, optional, readOptions, scopeOf, timeUntil, whole } from '../common/index.ts'
 import {
   type InspectedLimiter,
   type Inspection,
@@ -35,8 +34,8 @@ export interface ListedKey {
 /** The parts of a limiter that `list` needs. */
 export interface ShownLimiter extends InspectedLimiter {
   readonly ledger: CheckedLedger
-  /** The policies of a key in a scope, if an override changes them. */
-  readonly policiesOf?: (scope: string, key: string) => readonly Policy[] | undefined
+  /** The inspection of a key in a scope, if an override changes its policies. */
+  readonly overridden?: (scope: string, key: string, kept: KeptKey) => MaybePromise<Inspection> | undefined
 }
 
 /** How many listed keys `list` remembers, to list each key once. If there are more keys, a key may be listed twice. */
@@ -68,7 +67,7 @@ async function* listed(
 
 /** The banned keys and the keys with less than their full quota, in one scope, each key once: a store may return a key several times. */
 async function* keysOf(
-  { ledger, policies, policiesOf, onChange }: ShownLimiter,
+  { ledger, policies, overridden, onChange }: ShownLimiter,
   scope: string,
 ): AsyncGenerator<ListedKey, void, undefined> {
   const inScope = { policies: policies?.filter((policy) => policy.scope === scope), scopes: [scope], onChange }
@@ -79,8 +78,8 @@ async function* keysOf(
     for (const { key, hash, kept } of page.keys) {
       const name = nameOf(key, hash)
       if (seen.has(name)) continue
-      const overridden = key === undefined ? undefined : policiesOf?.(scope, key)
-      const inspection = inspectionOf(overridden === undefined ? inScope : { ...inScope, policies: overridden }, [kept])
+      const own = key === undefined ? undefined : await overridden?.(scope, key, kept)
+      const inspection = own ?? inspectionOf(inScope, [kept])
       if (!isLive(inspection)) continue
       seen.set(name, true)
       yield { key, hash, scope, inspection }
@@ -100,19 +99,18 @@ function isLive({ ban, policies, others }: Inspection): boolean {
 
 /**
  * The inspection of a key under overrides. If the key is refused until after the end of an override, the wait is that of the later policies.
- * @param shownBy the limiter of a match; without a match, the limiter without overrides
+ * @param shownBy the policies of a limiter; without a limiter, the policies without overrides
  */
 export function inspectUnder<Limiter>(
-  match: Match<Limiter>,
-  limiter: ShownLimiter,
+  { limiter, until, next, applied: override }: Match<Limiter>,
   kept: readonly KeptKey[],
-  shownBy: (match: Match<Limiter> | undefined) => ShownLimiter,
+  shownBy: (limiter?: Limiter) => ShownLimiter,
 ): Inspection {
-  const inspection = inspectionOf(limiter, kept)
-  const left = timeUntil(match.until)
-  if (inspection.retryAfter < left) return inspection
-  const next = match.next()
-  const shown = shownBy(next)
-  const later = next === undefined ? inspectionOf(shown, kept) : inspectUnder(next, shown, kept, shownBy)
-  return inspectionOf(limiter, kept, Math.max(left, later.retryAfter))
+  const shown = shownBy(limiter)
+  const inspection = inspectionOf(shown, kept)
+  const left = timeUntil(until)
+  if (inspection.retryAfter < left) return { ...inspection, override }
+  const match = next()
+  const later = match === undefined ? inspectionOf(shownBy(), kept) : inspectUnder(match, kept, shownBy)
+  return { ...inspectionOf(shown, kept, Math.max(left, later.retryAfter)), override }
 }

@@ -95,8 +95,7 @@ export abstract class Operations<Limiter extends object> {
     const { keys, match, ...limiter } = this.under(key)
     const kept = await limiter.ledger.run({ verb: 'inspect', keys })
     if (match === undefined) return inspectionOf(limiter, kept)
-    const shownBy = (next = { limiter: this as Operations<Limiter> }) => next.limiter.opened(limiter.scopes)
-    return { ...inspectUnder(match, limiter, kept, shownBy), override: match.applied }
+    return inspectUnder(match, kept, (by: Operations<Limiter> = this) => by.opened(limiter.scopes))
   }
 
   /**
@@ -107,11 +106,14 @@ export abstract class Operations<Limiter extends object> {
    * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
    */
   list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
-    const policiesOf = (scope: string, key: string) => {
+    const overridden: ShownLimiter['overridden'] = (scope, key, kept) => {
       const match = this.match(this.scopes.map((each) => (each === scope ? key : undefined)))
-      return match?.limiter.known().filter((policy) => policy.scope === scope)
+      if (match === undefined) return undefined
+      // A store that has only hashes of names finds the states of the override's own policies if it is asked about the key.
+      if (match.renamed && kept.states.some(({ name }) => name === undefined)) return this.inspect({ [scope]: key })
+      return inspectUnder(match, [kept], (by: Operations<Limiter> = this) => by.opened([scope]))
     }
-    return list({ ...this.opened(), policiesOf }, options)
+    return list({ ...this.opened(), overridden }, options)
   }
 
   /**

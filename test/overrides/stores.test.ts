@@ -88,6 +88,29 @@ describe.each(stores)('$name', ({ create }) => {
     expect(one.health()).not.toHaveProperty('overridesUnreadSince')
   })
 
+  test('list shows a key as inspect does, also under policies with other names', async () => {
+    const [limiter, other] = both()
+    const listed = async (each: RateLimiter) => {
+      const refused = []
+      for await (const { key, inspection } of each.list({ refused: true })) refused.push({ key, ...inspection })
+      return refused
+    }
+    await limiter.override('ann', { policies: fixedWindow({ name: 'trial', limit: 3, window: '1h' }) })
+    await limiter.override('bob', { policy: 'month', limit: 2 })
+    for (const key of ['ann', 'bob', 'ann', 'bob', 'ann', 'ann', 'bob', 'eve']) await limiter.consume(key)
+    const keys = ['ann', 'bob']
+    await vi.waitFor(async () => expect((await other.overrides()).length).toBe(2))
+    for (const each of [limiter, other]) {
+      const shown = await listed(each)
+      expect(shown.map(({ key }) => key).sort()).toEqual(keys)
+      for (const { key, override, policies } of shown) {
+        const expected = await each.inspect(key as string)
+        expect(override).toEqual(expected.override)
+        expect(policies).toMatchObject(expected.policies.map(({ name, used, limit }) => ({ name, used, limit })))
+      }
+    }
+  })
+
   test('writes at the same time are all kept, and ids differ', async () => {
     const limiters = both()
     const written = await Promise.all(
