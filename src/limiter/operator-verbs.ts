@@ -25,8 +25,8 @@ export abstract class Operations<Limiter extends object> {
   /** How many calls in this process have `concurrency` units now, and how many wait, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   protected readonly plans: Plans<Limiter>
-  /** The results of `open`, by the names of the scopes. Undefined until the first use. */
-  #opened: Map<string, ShownLimiter> | undefined
+  /** The results of `open`, by the names of the scopes. */
+  readonly #opened = new Map<string, ShownLimiter>()
   /** The ledgers of the candidates, by the names of the scopes. */
   readonly #candidates = new Map<string, CheckedLedger>()
 
@@ -42,13 +42,12 @@ export abstract class Operations<Limiter extends object> {
 
   /** Does the same as `open`, but opens a ledger only once for the same scopes. */
   protected opened(scopes: readonly string[] = this.scopes): ShownLimiter {
-    this.#opened ??= new Map()
     return getOrInsert(this.#opened, scopes.join('\n'), () => this.open(scopes))
   }
 
   /** Makes `opened` open its ledgers again, because the policies have changed. */
   protected forgetOpened(): void {
-    this.#opened = undefined
+    this.#opened.clear()
   }
 
   /** The policies of this limiter that are known so far, without a penalty. */

@@ -137,3 +137,34 @@ describe.each(clients)('%s, with a slot that is half moved', (name, client) => {
     expect(await limiter.consume(keys)).toMatchObject({ source: 'store', remaining: 999_997 })
   })
 })
+
+test('a slot that has moved, under ioredis with enableAutoPipelining: a refused call says that it did not count', async () => {
+  const client = new Cluster([{ host: '127.0.0.1', port }], { enableAutoPipelining: true })
+  client.on('error', () => undefined)
+  try {
+    const names = { name: 'piped', policies, onStoreError: 'throw' } as const
+    const limiter = new RateLimiter({ ...names, store: redisStore({ client, timeout: '2s' }) })
+    const [ip, user] = idsOf(0, 6).slice(4) as [string, string]
+    const keys = { ip, user }
+    await limiter.consume(keys)
+    const [from, to] = cluster.nodes as readonly [RedisServer, RedisServer]
+    const toId = /[0-9a-f]{40}/.exec(await to.command('CLUSTER', 'MYID'))?.[0] as string
+    const fromId = /[0-9a-f]{40}/.exec(await from.command('CLUSTER', 'MYID'))?.[0] as string
+    const slot = `${slotOfId(ip)}`
+    await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId)
+    await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId)
+    const key = `${keyStart('headgate', limiter.name, 'ip')}${encodeId(ip)}}`
+    expect(await from.command('MIGRATE', '127.0.0.1', `${to.port}`, key, '0', '5000')).toContain('OK')
+    for (const { command } of cluster.nodes) await command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)
+    const outcome = async () => limiter.consume(keys).catch((error) => error)
+    const outcomes = await Promise.all(Array.from({ length: 5 }, outcome))
+    const refused = outcomes.filter((each) => each instanceof Error)
+    expect(refused).toMatchObject(refused.map(() => ({ code: 'HEADGATE_STORE', uncounted: true })))
+    expect(refused.length).toBeGreaterThan(0)
+    const exact = new RateLimiter({ ...names, store: redisStore({ client: ioredis, timeout: '2s' }) })
+    const { policies: used } = await exact.peek(keys)
+    expect(used.map((each) => each.used)).toEqual([6 - refused.length, 6 - refused.length])
+  } finally {
+    client.disconnect()
+  }
+})

@@ -9,9 +9,12 @@ const readOnly = /(^|-)(READONLY|MASTERDOWN)/
 /** The error of Redis Cluster if a slot is being moved, and only some keys of a script call have reached the new node. */
 const tryAgain = /^TRYAGAIN/
 
-/** The errors with which a server refuses a script call, or ends the script before its first write. Such a call counts nothing. */
+/**
+ * The errors with which a server refuses a script call, or ends the script before its first write, and the error with which ioredis refuses
+ * to send a pipeline to several nodes. Such a call counts nothing. With `enableAutoPipelining`, ioredis passes MOVED and ASK on.
+ */
 const refused =
-  /(^|-)(TRYAGAIN|OOM|READONLY|MASTERDOWN|LOADING|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS|NOPERM|NOSCRIPT|BUSY)\b/
+  /^All keys in the pipeline should|(^|-)(MOVED|ASK|TRYAGAIN|OOM|READONLY|MASTERDOWN|LOADING|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS|NOPERM|NOSCRIPT|BUSY)\b/
 
 /** Fixes for errors of the server: a pattern for the text of an error, and the fix to add to the message. */
 const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
