@@ -19,22 +19,44 @@ interface Outage {
   how: 'silent' | 'failing'
 }
 
-/** Makes so many calls at once in each process. Returns the starts of all processes, in order. */
+/** Calls that each process makes at once, at a time in milliseconds since the start. */
+interface Burst {
+  at: number
+  calls: number
+}
+
+/** Makes these calls in each process. Returns the starts of all processes, in order. */
 async function startsOf(
   policy: PolicyLike,
   outages: readonly Outage[],
-  { processes = 1, calls = 60, ...options }: PacerOptions & { processes?: number; calls?: number } = {},
+  {
+    processes = 1,
+    bursts = [{ at: 0, calls: 60 }],
+    ...options
+  }: PacerOptions & { processes?: number; bursts?: Burst[] } = {},
 ) {
   const { timeline, pacers, stores } = fleet(policy, processes, options)
   const starts: number[] = []
-  for (const pacer of pacers) {
-    for (let n = 0; n < calls; n++) void pacer.throttle(() => starts.push(timeline.now)).catch(() => undefined)
+  const call = (pacer: Pacer) => void pacer.throttle(() => starts.push(timeline.now)).catch(() => undefined)
+  const turn = (how: Outage['how'], fails: boolean) => {
+    for (const store of stores) store[how] = fails
   }
-  for (const { from, until, how } of outages) {
-    await timeline.pass(from - timeline.now)
-    for (const store of stores) store[how] = true
-    await timeline.pass(until - from)
-    for (const store of stores) store[how] = false
+  const steps = [
+    ...bursts.map(({ at, calls }) => ({
+      at,
+      act: () =>
+        pacers.forEach((pacer) => {
+          for (let n = 0; n < calls; n++) call(pacer)
+        }),
+    })),
+    ...outages.flatMap(({ from, until, how }) => [
+      { at: from, act: () => turn(how, true) },
+      { at: until, act: () => turn(how, false) },
+    ]),
+  ]
+  for (const { at, act } of steps.sort((a, b) => a.at - b.at)) {
+    await timeline.pass(at - timeline.now)
+    act()
   }
   await timeline.pass(300_000)
   return starts
@@ -67,6 +89,16 @@ describe('a process keeps its rate while the store does not respond', () => {
     expect(mostInSecond(starts)).toBeLessThanOrEqual(10)
   })
 
+  test('calls that come amid a short outage wait for the calls before', async () => {
+    const bursts = [
+      { at: 0, calls: 5 },
+      { at: 500, calls: 20 },
+    ]
+    const starts = await startsOf(log, [{ from: 100, until: 505, how: 'failing' }], { bursts })
+    expect(starts.length).toBe(25)
+    expect(mostInSecond(starts)).toBeLessThanOrEqual(10)
+  })
+
   test('with instances: 2, two processes together keep the rate, and double it at most around the outage', async () => {
     const outage: Outage = { from: 1300, until: 12_000, how: 'silent' }
     const options = { processes: 2, instances: 2, storeTimeout: '300ms' }
@@ -87,7 +119,9 @@ describe('a process keeps its rate while the store does not respond', () => {
       [gcra({ limit: 5, window: '1s', burst: 1 }), 5],
       [smoothBursty({ rate: 5, maxStored: 0 }), 5],
     )
+    const burst = fc.record({ at: fc.integer({ min: 0, max: 8000 }), calls: fc.integer({ min: 1, max: 20 }) })
     const options = fc.record({
+      bursts: fc.array(burst, { minLength: 1, maxLength: 3 }),
       storeTimeout: fc.constantFrom(50, 300, 2000, 5000),
       spacing: fc.constantFrom<'booked' | 'actual'>('booked', 'actual'),
       processes: fc.constantFrom(1, 3),
@@ -104,9 +138,9 @@ describe('a process keeps its rate while the store does not respond', () => {
             last = begins + lasts
             return { from: begins, until: last, how }
           })
-          const { processes, ...rest } = given
-          const starts = await startsOf(policy, outages, { calls: 40, processes, instances: processes, ...rest })
-          expect(starts.length).toBe(40 * processes)
+          const { processes, bursts } = given
+          const starts = await startsOf(policy, outages, { instances: processes, ...given })
+          expect(starts.length).toBe(bursts.reduce((sum, { calls }) => sum + calls, 0) * processes)
           expect(mostInSecond(starts, processes > 1 ? trips : 0)).toBeLessThanOrEqual(2 * limit)
         },
       ),

@@ -49,8 +49,6 @@ export class ReservingQueue extends Queue {
    * are not given back to be booked again at earlier times.
    */
   #keptUntil = 0
-  /** The time of the last slot (start time) that this process has booked by itself, because the store failed. */
-  #localUntil = 0
   /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots (start times). */
   #closingUp = false
 
@@ -128,8 +126,10 @@ export class ReservingQueue extends Queue {
 
   /** True after a failure of the store, while calls are late or have slots (start times) that this process has booked by itself. */
   get #behind(): boolean {
-    if (!this.spacing?.storeFails || this.#booked.list.first === undefined) return false
-    return this.#late?.empty === false || this.#localUntil > this.now
+    if (!this.spacing?.storeFails) return false
+    if (this.#late?.empty === false) return true
+    for (const { local } of this.#booked.list) if (local) return true
+    return false
   }
 
   #decided(waiter: Waiter, booking: Booking): void {
@@ -159,7 +159,6 @@ export class ReservingQueue extends Queue {
       this.#booked.add(slot, waiter)
       const at = this.now + delayOf(booking)
       slot.local = decision.source === 'fallback'
-      if (slot.local) this.#localUntil = Math.max(this.#localUntil, at)
       this.context.scheduler.add(slot, at)
       this.#check?.schedule()
       this.countWaiting(waiter)
