@@ -21,14 +21,16 @@ contract((app, lacks) => {
     return state
   }
 
-  test.each([false, true])('each request goes on at its time, in order; asynchronous store: %s', async (later) => {
+  test.each([
+    [false, ''],
+    [true, ''],
+    [false, '/search'],
+    [true, '/search'],
+  ])('each request goes on at its time, in order; asynchronous store: %s, route %j', async (later, path) => {
     const { store } = stillStore()
-    const { url, handled } = await app({
-      policies,
-      keys,
-      delay: { max: '2s' },
-      store: later ? asyncStore(store) : store,
-    })
+    const options = { policies, keys, delay: { max: '2s' }, store: later ? asyncStore(store) : store }
+    const { url: home, handled } = await app(options, { search: (limit, cost) => [limit, cost(1)] })
+    const url = home + path
     const first = start(url)
     await until(() => first.status === 200)
     const second = start(url)

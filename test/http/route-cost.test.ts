@@ -277,7 +277,7 @@ test('two limits around a route: their lists have each policy once', async () =>
   expect(await listed('first')).toBe('"other";r=8;t=3600, "hour";r=5;t=3600')
   expect(await listed('last')).toBe('"other";r=7;t=3600, "hour";r=0;t=3600')
   await own.limiter.reset('ann')
-  expect(await listed('both')).toBe('"other";r=4;t=3600, "hour";r=8;t=3600')
+  expect(await listed('both')).toBe('"hour";r=8;t=3600, "other";r=4;t=3600')
   await server.close()
 })
 

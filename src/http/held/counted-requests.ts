@@ -1,4 +1,4 @@
-import type { Key, RateLimiter } from '../../limiter/index.ts'
+import type { AnyCost, Key, RateLimiter } from '../../limiter/index.ts'
 import type { Framework } from '../framework.ts'
 import type { Sink } from '../headers/index.ts'
 import type { HeldRequest } from './held-reservations.ts'
@@ -53,6 +53,17 @@ export class CountedRequests<Request, Response> {
     const fields = before?.fields ?? new RewrittenFields(this.#framework)
     this.#requests.set(this.#identity(held.request), { key: held.key, limiter, held, fields, byRoute })
     return fields
+  }
+
+  /**
+   * Keeps the decision about a request, if the route has the same cost. So a request that has waited for its turn (`delay`) keeps the turn.
+   * Returns false if the costs differ.
+   */
+  keep(before: CountedRequest<Request, Response>, cost: AnyCost): boolean {
+    const { held } = before
+    if (JSON.stringify(held.cost) !== JSON.stringify(cost)) return false
+    this.#requests?.set(this.#identity(held.request), { ...before, byRoute: true })
+    return true
   }
 
   addExempt(request: Request): void {
