@@ -5,7 +5,7 @@ import express from 'express'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { RateLimiter } from '../../src/index.ts'
+import { fixedWindow, RateLimiter } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
 import { inspectSqlite, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { temporaryFolder } from '../support/sqlite.ts'
@@ -47,6 +47,41 @@ test('a lock that another connection holds for longer than the timeout fails the
   expect(error).toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT', uncounted: true })
   other.exec('ROLLBACK')
   expect(limiter.consumeSync('ann').remaining).toBe(8)
+})
+
+test('calls that found the file locked keep nothing open: both connections then count everything', () => {
+  const path = newPath()
+  const fixed = (scope: string) => fixedWindow({ name: scope, scope, limit: 1000, window: '1h' })
+  const connect = () => {
+    const database = open(path)
+    const terms = { store: sqliteStore({ database, timeout: '1ms' }), onStoreError: 'throw' } as const
+    const one = new RateLimiter({ name: 'one', policies: fixed('user'), ...terms })
+    const two = new RateLimiter({ name: 'two', policies: [fixed('user'), fixed('team')], ...terms })
+    const consume = () => [one.consumeSync('ann').remaining, two.consumeSync({ user: 'ann', team: 't' }).remaining]
+    return { database, one, two, consume }
+  }
+  const [first, second] = [connect(), connect()]
+  let used = 0
+  const count = () => {
+    for (const { consume } of [first, second]) {
+      used++
+      expect(consume()).toEqual([1000 - used, 1000 - used])
+    }
+  }
+  count()
+  for (let round = 0; round < 4; round++) {
+    second.database.exec('BEGIN EXCLUSIVE')
+    const locked = { code: 'HEADGATE_STORE_TIMEOUT', uncounted: true }
+    expect(errorOf(() => first.one.consumeSync('ann'))).toMatchObject(locked)
+    expect(errorOf(() => first.one.consumeSync(`new ${round}`))).toMatchObject(locked)
+    expect(errorOf(() => first.two.consumeSync({ user: 'ann', team: 't' }))).toMatchObject(locked)
+    second.database.exec('COMMIT')
+    if (round % 2 === 0) {
+      used++
+      second.consume()
+    }
+    count()
+  }
 })
 
 test('a lock that ends within the timeout is waited for by a client of promises', async () => {

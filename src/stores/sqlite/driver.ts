@@ -13,6 +13,8 @@ export interface SqliteStatement {
   all(...values: SqliteValue[]): unknown[]
   /** Returns an object with the number of rows that the statement has changed. */
   run(...values: SqliteValue[]): unknown
+  /** Only statements of libsql have this method. */
+  readonly interrupt?: unknown
 }
 
 /** An open database of a driver without promises: node:sqlite, better-sqlite3, libsql or bun:sqlite. */

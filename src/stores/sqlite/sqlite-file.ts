@@ -31,7 +31,6 @@ export class SqliteFile {
   readonly #database: SqliteDatabase
   readonly #timeout: number
   readonly #ttlMargin: number
-  readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
   readonly #rollback: SqliteStatement
   readonly #read: SqliteStatement
@@ -43,6 +42,11 @@ export class SqliteFile {
   readonly #page: SqliteStatement
   readonly #remove: SqliteStatement
   readonly #clear: SqliteStatement
+  /**
+   * True if the driver closes a statement that fails. libsql, whose statements have `interrupt`, leaves the statement open: if the file was
+   * locked, all later transactions then fail, or what they write is lost. So a statement that may find the file locked is not prepared there.
+   */
+  readonly #closes: boolean
   readonly #place: FilePlace
   /** For each key: the text that this process saved last. */
   readonly #known = new LRUCache<string, string>({
@@ -70,13 +74,13 @@ export class SqliteFile {
       this.#place = new FilePlace(path)
       database.exec(`PRAGMA busy_timeout = ${timeout}`)
       const prepare = (statement: string) => database.prepare(statement)
-      this.#begin = prepare('BEGIN IMMEDIATE')
       this.#commit = prepare('COMMIT')
       this.#rollback = prepare('ROLLBACK')
       this.#read = prepare(sql.read)
       this.#save = prepare(sql.save)
       this.#add = prepare(sql.add)
       this.#swap = prepare(sql.swap)
+      this.#closes = this.#swap.interrupt === undefined
       this.#sweepEnd = prepare(sql.sweepEnd)
       this.#sweep = prepare(sql.sweep)
       this.#page = prepare(sql.page)
@@ -117,14 +121,19 @@ export class SqliteFile {
   #beginWithin(): void {
     const waited = Math.floor(this.#waited / 1000)
     this.#waited = 0
-    if (waited === 0) return void this.#begin.run()
+    if (waited === 0) return void this.#begin()
     const setTimeout = (milliseconds: number) => this.#database.exec(`PRAGMA busy_timeout = ${milliseconds}`)
     setTimeout(Math.max(0, this.#timeout - waited))
     try {
-      this.#begin.run()
+      this.#begin()
     } finally {
       setTimeout(this.#timeout)
     }
+  }
+
+  /** Not a prepared statement, because a prepared statement of libsql that fails stays open: see `#closes`. */
+  #begin(): void {
+    this.#database.exec('BEGIN IMMEDIATE')
   }
 
   /** Reads the stored text of a key without a lock. @throws HeadgateError with the same codes as `transact` */
@@ -169,7 +178,9 @@ export class SqliteFile {
       this.#place.check()
       const startedAt = monotonicClock()
       const expires = this.#expires(now, life)
-      const done = before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
+      const change = () =>
+        before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
+      const done = this.#closes ? change() : this.transact(change)
       const saved = Number((done as { changes: number | bigint }).changes) > 0
       if (saved) this.#known.set(key, text)
       else this.#known.delete(key)
