@@ -147,7 +147,8 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
 
 /**
  * The cost of a call under the policies of an override, which may have other names than the policies of the plan. If the cost is a record,
- * an enforced policy that the record does not name takes 1 unit, and such a shadow policy takes 0 units.
+ * an enforced policy that the record does not name takes 1 unit, and such a shadow policy takes 0 units. A cost of a list that would take
+ * nothing, because its policies are gone, takes its largest number from each policy: otherwise such a cost would always be admitted.
  * @param plan the policies for which the caller wrote the cost
  * @throws HeadgateError as `askedBy` does for these policies
  */
@@ -162,9 +163,13 @@ export function costUnderOverride(
   const counted = policies.filter(({ algorithm }) => !algorithm.punishes)
   const unitsUnder = (costs: Readonly<Record<string, number>>, { name, shadow }: Policy) =>
     Object.hasOwn(costs, name) ? (costs[name] as number) : shadow ? 0 : 1
-  const renamed = (costs: Readonly<Record<string, number>>) =>
-    Object.fromEntries(counted.map((policy) => [policy.name, unitsUnder(costs, policy)]))
-  return isCostList(cost) ? cost.map(renamed) : renamed(cost as Readonly<Record<string, number>>)
+  const all = (units: (policy: Policy) => number) => Object.fromEntries(counted.map((each) => [each.name, units(each)]))
+  const renamed = (costs: Readonly<Record<string, number>>) => all((policy) => unitsUnder(costs, policy))
+  if (!isCostList(cost)) return renamed(cost as Readonly<Record<string, number>>)
+  return cost.map((costs) => {
+    const isFree = counted.every((policy) => policy.shadow || unitsUnder(costs, policy) === 0)
+    return isFree ? all(() => Math.max(0, ...Object.values(costs))) : renamed(costs)
+  })
 }
 
 /** True if the cost is a list of costs. A call takes the first cost of a list that is admitted. */
@@ -185,17 +190,17 @@ export function costsOf(cost: AnyCost, policies: readonly Policy[]): Costs {
 }
 
 function costsByName(cost: AnyCost, policies: readonly Policy[]): Costs {
-  if (typeof cost !== 'object' || cost === null) throw wrongCost(cost)
+  if (typeof cost !== 'object' || cost === null) {
+    const fix = 'To take nothing, use peek(key).'
+    throw invalidOption('A cost', 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
+  }
   checkNames(cost, policies, 'A cost')
   const costs = policies.map((policy) => costUnder(policy, cost as Readonly<Record<string, number>>))
   const n = policies.findIndex(({ algorithm }) => algorithm.spends)
-  if (n >= 0) costs[n] = Math.max(0, ...costs.filter((_, other) => other !== n && isAlike(policies, n, other)))
+  // A penalty with `on: 'spent'` counts the units of the other policies with its scope as open.
+  const isOpen = (other: number) => other !== n && policies[n]?.scope === policies[other]?.scope
+  if (n >= 0) costs[n] = Math.max(0, ...costs.filter((_, other) => isOpen(other)))
   return costs
-}
-
-/** True if both policies have the same scope: a penalty with `on: 'spent'` then counts the units of the other policy as open. */
-function isAlike(policies: readonly Policy[], penalty: number, other: number): boolean {
-  return policies[penalty]?.scope === policies[other]?.scope
 }
 
 /** The units that one policy takes, from a record: 1 for a penalty, which counts refused calls; 0 for a shadow policy not in the record. */
@@ -242,11 +247,6 @@ function noRecord(costs: object, what: string): HeadgateError {
     fix,
     'HEADGATE_COST',
   )
-}
-
-function wrongCost(cost: unknown): HeadgateError {
-  const fix = 'To take nothing, use peek(key).'
-  return invalidOption('A cost', 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }
 
 export interface BanOptions {

@@ -6,6 +6,7 @@ import {
   counter,
   fixedWindow,
   memoryStore,
+  type Policy,
   policy,
   RateLimiter,
   slidingWindow,
@@ -324,6 +325,28 @@ describe('calls', () => {
     expect((await limiter.refund('ann', { cost })).policies.map(({ remaining }) => remaining)).toEqual([4, 600])
     expect(await limiter.peek('ann', { cost: [{ requests: 1, tokens: 901 }, cost] })).toMatchObject({ allowed: true })
     await expect(limiter.consume('ann', { cost: { new: 1 } })).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+  })
+
+  test('a list of costs: a cost whose policies are gone takes units all the same', async () => {
+    const [own, pool] = ['own', 'pool'].map((name) => fixedWindow({ name, limit: 20, window: '1d' })) as [
+      Policy,
+      Policy,
+    ]
+    const limiter = new RateLimiter({ policies: [own, pool], store: store() })
+    const cost = [
+      { own: 1, pool: 0 },
+      { own: 0, pool: 2 },
+    ]
+    await limiter.override('ann', { policies: fixedWindow({ name: 'own', limit: 5, window: '1d' }) })
+    const decisions = await Promise.all(Array.from({ length: 7 }, () => limiter.consume('ann', { cost })))
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true, true, false, false])
+    expect((await limiter.consume('bob', { cost })).allowed).toBe(true)
+    await limiter.override('eve', { policies: fixedWindow({ name: 'pool', limit: 5, window: '1d' }) })
+    const used = async () => (await limiter.usage('eve')).policies.map((policy) => policy.used)
+    await limiter.consume('eve', { cost })
+    expect(await used()).toEqual([1])
+    await limiter.consume('eve', { cost: cost.slice(1) })
+    expect(await used()).toEqual([3])
   })
 
   test('inspect, list, bans, reset and events show what decides', async () => {
