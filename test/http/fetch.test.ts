@@ -258,6 +258,7 @@ describe('an address', () => {
 
   test('is not needed for keys that are no address', () => {
     rateLimit('1/1h', { keys: byHeader('x-api-key') })
+    rateLimit('1/1h', { keys: byHeader('x-api-key'), deny: () => false, allow: [] })
     rateLimit({ policies: () => '1/1h', keys: byHeader('x-api-key') })
     rateLimit({ ...byUser, keys: { user: byHeader('x-user') } })
   })

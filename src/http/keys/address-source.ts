@@ -83,7 +83,8 @@ export function checkAddressNeeds<Request, Response>(
   if (!framework.addressless || source?.isPlatform) return
   const hasDefault = typeof keys === 'function' || keys?.[defaultScope] !== undefined
   const byDefault = !hasDefault && (keys === undefined || scopes.includes(defaultScope))
-  const option = byDefault || source !== undefined ? 'keys' : allow ? 'allow' : deny ? 'deny' : undefined
+  const byLists = listsAddresses(allow) ? 'allow' : listsAddresses(deny) ? 'deny' : undefined
+  const option = byDefault || source !== undefined ? 'keys' : byLists
   if (option === undefined) return
   throw new HeadgateError(
     'HEADGATE_OPTION',
@@ -91,4 +92,9 @@ export function checkAddressNeeds<Request, Response>(
       `Pass a function that finds it: rateLimit('100/15m', { ${framework.addressless} }). ` +
       `Or limit by something else: keys: byHeader('x-api-key').`,
   )
+}
+
+/** False for a function as `deny`, and for an empty list: neither needs an address. */
+function listsAddresses(option: unknown): boolean {
+  return Array.isArray(option) && option.length > 0
 }
