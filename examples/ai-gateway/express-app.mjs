@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import express from 'express'
-import { byHeader } from 'headgate'
+import { byHeader, memoryStore } from 'headgate'
 import { rateLimit } from 'headgate/express'
 import { askModel } from './ask-model.mjs'
 import { budget, estimateOf, policiesOf, problemOf } from './budget.mjs'
 import { Usage } from './usage.mjs'
 
 /** @param {{ modelUrl: string, limits?: typeof budget, store?: import('headgate').Store }} options */
-export function createApp({ modelUrl, limits = budget, store }) {
+export function createApp({ modelUrl, limits = budget, store = memoryStore() }) {
   const app = express().disable('x-powered-by')
 
   // The estimate is taken before the request reaches the model. The middleware holds the unit of `at-once`, and renews its

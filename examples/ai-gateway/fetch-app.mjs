@@ -1,4 +1,4 @@
-import { byHeader } from 'headgate'
+import { byHeader, memoryStore } from 'headgate'
 import { rateLimit } from 'headgate/fetch'
 import { askModel } from './ask-model.mjs'
 import { budget, estimateOf, policiesOf, problemOf } from './budget.mjs'
@@ -8,7 +8,7 @@ import { Usage } from './usage.mjs'
  * The same gateway as a fetch handler, for any runtime.
  * @param {{ modelUrl: string, limits?: typeof budget, store?: import('headgate').Store }} options
  */
-export function createHandler({ modelUrl, limits = budget, store }) {
+export function createHandler({ modelUrl, limits = budget, store = memoryStore() }) {
   const limit = rateLimit({
     policies: policiesOf(limits),
     keys: byHeader('x-api-key'),

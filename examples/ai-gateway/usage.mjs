@@ -33,11 +33,18 @@ export class Usage {
   }
 
   #count(event) {
-    const { choices = [], usage } = JSON.parse(event)
-    if (usage) {
-      this.#used = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
-      return
-    }
-    for (const { delta } of choices) this.#used.completion += countTokens(delta.content ?? '')
+    const { choices, usage } = parsed(event)
+    const { prompt_tokens: prompt, completion_tokens: completion } = usage ?? {}
+    if (Number.isSafeInteger(prompt) && Number.isSafeInteger(completion)) this.#used = { prompt, completion }
+    else for (const choice of choices ?? []) this.#used.completion += countTokens(choice?.delta?.content ?? '')
+  }
+}
+
+/** A broken event goes on to the client and counts no tokens: it must not end the stream before the request is settled. */
+function parsed(event) {
+  try {
+    return JSON.parse(event)
+  } catch {
+    return {}
   }
 }

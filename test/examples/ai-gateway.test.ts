@@ -266,6 +266,12 @@ describe('usage', () => {
 
   test('is what the last event says', () => {
     const usage = new Usage({ messages: [{ content: 'a b c' }] })
+    for (const odd of [
+      'data: {broken\n\n',
+      event({ choices: [{ finish_reason: 'stop' }] }),
+      event({ choices: null, usage: {} }),
+    ])
+      usage.read(new TextEncoder().encode(odd))
     const last = event({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 25 } })
     usage.read(new TextEncoder().encode(`${text}${last}data: [DONE]\n\n`))
     expect(usage.cost).toEqual(costOf({ prompt: 10, completion: 25 }))
