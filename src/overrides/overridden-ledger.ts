@@ -74,12 +74,13 @@ function afterEnd(decision: Decision, later: Decision, until: number): Decision 
   const from = (time: number, next: number | undefined) => (time < left ? time : Math.max(left, next ?? 0))
   const verdicts = new Map(later.policies.map((verdict) => [verdict.name, verdict]))
   const policies = decision.policies.map((verdict) => {
-    const { retryAfter, resetAfter } = verdicts.get(verdict.name) ?? {}
-    return {
-      ...verdict,
-      retryAfter: from(verdict.retryAfter, retryAfter),
-      resetAfter: from(verdict.resetAfter, resetAfter),
-    }
+    const next = verdicts.get(verdict.name)
+    const { nextAfter } = verdict
+    const resetAfter = from(verdict.resetAfter, next?.resetAfter)
+    // If the next unit makes the quota full, the two times stay equal: fields such as `t` of draft-11 compare them.
+    const isFull = nextAfter === verdict.resetAfter
+    const units = nextAfter !== undefined && { nextAfter: isFull ? resetAfter : from(nextAfter, next?.retryAfter) }
+    return { ...verdict, retryAfter: from(verdict.retryAfter, next?.retryAfter), resetAfter, ...units }
   })
   const tried = decision.tried?.map((each, n) => {
     return { ...each, retryAfter: from(each.retryAfter, later.tried?.[n]?.retryAfter) }

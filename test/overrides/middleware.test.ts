@@ -64,6 +64,14 @@ test('a response shows the numbers of an override, but not its reason and its ta
   for (const hidden of ['abuse', 'trial']) expect(JSON.stringify(shown)).not.toContain(hidden)
 })
 
+test('a bucket whose next unit is its last one tells its time in every refusal', async () => {
+  const { limiter, get } = await served('10/1h token-bucket', { headers: 'draft-11' })
+  await limiter.override('*', { scale: 0.1, until: '1m' })
+  const answers = []
+  for (let n = 0; n < 40; n++) answers.push((await get('ann')).left)
+  expect(answers.filter((left) => !left?.startsWith('"1h";r=0;t='))).toEqual([])
+})
+
 test.each(['draft-6', 'draft-8', 'legacy'])('policies with other names, with fields of %s', async (headers) => {
   const { limiter, get } = await served(plan(), { headers })
   await limiter.override('ann', { policies: policy('1/1m', { name: 'm', label: 'minute' }) })
