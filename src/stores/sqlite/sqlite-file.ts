@@ -14,6 +14,9 @@ import { isBusy, sqliteError } from './sqlite-error.ts'
 /** The most characters of keys and stored texts in `#known`: enough for about 20,000 keys with the state of one bucket. */
 const knownSize = 4_000_000
 
+/** Run by `exec`: a prepared statement of libsql that fails stays open, see `#closes`. */
+const begin = 'BEGIN IMMEDIATE'
+
 interface Row {
   readonly key: string
   readonly record: string
@@ -31,8 +34,6 @@ export class SqliteFile {
   readonly #database: SqliteDatabase
   readonly #timeout: number
   readonly #ttlMargin: number
-  readonly #commit: SqliteStatement
-  readonly #rollback: SqliteStatement
   readonly #read: SqliteStatement
   readonly #save: SqliteStatement
   readonly #add: SqliteStatement
@@ -74,8 +75,6 @@ export class SqliteFile {
       this.#place = new FilePlace(path)
       database.exec(`PRAGMA busy_timeout = ${timeout}`)
       const prepare = (statement: string) => database.prepare(statement)
-      this.#commit = prepare('COMMIT')
-      this.#rollback = prepare('ROLLBACK')
       this.#read = prepare(sql.read)
       this.#save = prepare(sql.save)
       this.#add = prepare(sql.add)
@@ -97,16 +96,25 @@ export class SqliteFile {
    * @throws HeadgateError `HEADGATE_STORE` if SQLite fails
    */
   transact<T>(use: () => T): T {
-    let commits = false
-    let begun = false
     try {
       this.#checkOpen()
       this.#place.check()
+    } catch (cause) {
+      throw sqliteError(cause, this.#timeout, false)
+    }
+    return this.#locked(use)
+  }
+
+  /** Does the same as `transact`, without a check of the file. */
+  #locked<T>(use: () => T): T {
+    let commits = false
+    let begun = false
+    try {
       this.#beginWithin()
       begun = true
       const result = use()
       commits = true
-      this.#commit.run()
+      this.#database.exec('COMMIT')
       return result
     } catch (cause) {
       if (begun) this.#end()
@@ -121,19 +129,14 @@ export class SqliteFile {
   #beginWithin(): void {
     const waited = Math.floor(this.#waited / 1000)
     this.#waited = 0
-    if (waited === 0) return void this.#begin()
+    if (waited === 0) return void this.#database.exec(begin)
     const setTimeout = (milliseconds: number) => this.#database.exec(`PRAGMA busy_timeout = ${milliseconds}`)
     setTimeout(Math.max(0, this.#timeout - waited))
     try {
-      this.#begin()
+      this.#database.exec(begin)
     } finally {
       setTimeout(this.#timeout)
     }
-  }
-
-  /** Not a prepared statement, because a prepared statement of libsql that fails stays open: see `#closes`. */
-  #begin(): void {
-    this.#database.exec('BEGIN IMMEDIATE')
   }
 
   /** Reads the stored text of a key without a lock. @throws HeadgateError with the same codes as `transact` */
@@ -180,7 +183,7 @@ export class SqliteFile {
       const expires = this.#expires(now, life)
       const change = () =>
         before === undefined ? this.#add.run(key, text, expires) : this.#swap.run(text, expires, key, before)
-      const done = this.#closes ? change() : this.transact(change)
+      const done = this.#closes ? change() : this.#locked(change)
       const saved = Number((done as { changes: number | bigint }).changes) > 0
       if (saved) this.#known.set(key, text)
       else this.#known.delete(key)
@@ -240,7 +243,7 @@ export class SqliteFile {
    */
   #end(): void {
     try {
-      this.#rollback.run()
+      this.#database.exec('ROLLBACK')
     } catch {}
   }
 
