@@ -8,7 +8,7 @@ const byUser = ({ body }: Request) => String(body?.user).normalize('NFKC').trim(
 // A user at an address: a stranger who guesses elsewhere does not lock the user out.
 const keys = combine(byIp(), byUser)
 
-type Check = (user: unknown, password: unknown) => Promise<boolean>
+type Check = (user: string, password: unknown) => Promise<boolean>
 
 export function createApp(check: Check, operators: RequestHandler, store: Store = memoryStore()): Express {
   const app = express()
@@ -16,8 +16,8 @@ export function createApp(check: Check, operators: RequestHandler, store: Store 
   const limit = rateLimit({ name: 'logins', policies: '5/15m sliding-log', penalty, keys, count, store })
 
   app.post('/login', express.json(), byAddress, limit, async (request, response) => {
-    const { user, password } = request.body ?? {}
-    if (!(await check(user, password))) return void response.sendStatus(401)
+    const user = byUser(request) // folded: a success resets the failures of this user only
+    if (!(await check(user, request.body?.password))) return void response.sendStatus(401)
     await request.rateLimit.reset()
     response.json({ welcome: user })
   })

@@ -1,5 +1,6 @@
 import type { Policy } from '../algorithms/index.ts'
 import {
+  type Clock,
   callOptions,
   type Duration,
   flag,
@@ -72,8 +73,8 @@ const throttleNames = [...acquireNames, 'cost', 'runTimeout']
 export abstract class Pace {
   protected abstract queue(): Queue
 
-  /** @internal The pacer of this queue, and the key of the queue. */
-  abstract get place(): { readonly pacer: Pace; readonly key: string | undefined }
+  /** @internal The pacer of this queue, the key of the queue, and the clock of the pacer. */
+  abstract get place(): { readonly pacer: Pace; readonly key: string | undefined; readonly clock: Clock }
 
   /** The policies that admit the calls of this queue. */
   abstract get policies(): readonly Policy[]

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/index.ts'
-import { callHook, HeadgateError, shown, whole } from '../common/index.ts'
+import { type Clock, callHook, HeadgateError, shown, whole } from '../common/index.ts'
 import type { PolicyLikes } from '../limiter/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { KeyMap } from './key-map.ts'
@@ -92,8 +92,8 @@ export class Pacer extends Pace {
   }
 
   /** @internal */
-  get place(): { pacer: Pace; key: undefined } {
-    return { pacer: this, key: undefined }
+  get place(): { pacer: Pace; key: undefined; clock: Clock } {
+    return { pacer: this, key: undefined, clock: this.#context.clock }
   }
 
   /**
@@ -228,11 +228,11 @@ export class Pacer extends Pace {
 class KeyPace extends Pace {
   protected readonly queue: () => Queue
   /** @internal */
-  readonly place: { readonly pacer: Pace; readonly key: string }
+  readonly place: { readonly pacer: Pace; readonly key: string; readonly clock: Clock }
 
   constructor(pacer: Pace, key: string, queue: () => Queue) {
     super()
-    this.place = { pacer, key }
+    this.place = { ...pacer.place, key }
     this.queue = queue
   }
 

@@ -127,6 +127,27 @@ test('a guesser with many addresses of one IPv6 subscriber, or many spellings of
   expect((await Promise.all(seen)).toSorted()).toEqual([401, 401, 401, 401, 401, 429])
 })
 
+test('a user whose name differs only in case or width cannot reset the failures of another user', async () => {
+  const secrets = new Map([
+    ['ann', 'secret'],
+    ['ANN', 'own'],
+    ['ａｎｎ', 'own'],
+  ])
+  const tried: string[] = []
+  const check = async (user: string, password: unknown) => {
+    tried.push(user)
+    return secrets.get(user) === password
+  }
+  const app = createApp(check, (_request, _response, next) => next())
+  const login = async (user: string, password: string) =>
+    (await request(app).post('/login').send({ user, password })).status
+  for (const guess of guesses(3)) await login('ann', guess)
+  expect(await login('ANN', 'own')).toBe(401)
+  expect(await login('ａｎｎ', 'own')).toBe(401)
+  expect(await login('ann', 'secret')).toBe(429)
+  expect(tried).toEqual(Array(5).fill('ann'))
+})
+
 test('an address that tries many users is limited', async () => {
   using world = setUp()
   const seen: number[] = []

@@ -74,7 +74,7 @@ export const headers: Target = {
   name: 'header parser',
   run(random) {
     let time = now
-    const server = new ServerQuotas(followed, longest, () => time)
+    const server = new ServerQuotas(followed, longest, () => time * 1000)
     for (let responses = 1 + random(3); responses > 0; responses--) {
       const fields: Record<string, string> = { 'retry-after': hostileText(random, pieces, 4) }
       for (let n = random(5); n > 0; n--) fields[pick(random, names)] = hostileText(random, pieces, 1 + random(12))

@@ -76,8 +76,8 @@ export interface PacedFetchOptions {
   /** Returns a number from 0 up to 1, to randomize waits before retries. Default `Math.random`. In tests: `() => 0`. */
   random?: (() => number) | undefined
   /**
-   * Returns the time in milliseconds since the epoch, to compare with dates in responses. Default `Date.now`. Tests may pass another
-   * function.
+   * Returns the time in milliseconds since the epoch, to compare with dates in responses. The waits follow the clock of the pacer. Default
+   * `Date.now`. Example, in a test with a `ManualClock`: `() => clock.milliseconds`.
    */
   now?: (() => number) | undefined
 }

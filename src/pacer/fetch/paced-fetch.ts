@@ -36,15 +36,15 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
     )
   }
   const settings = readSettings(options)
-  const { followedBy, maxHold, now } = settings
+  const { followedBy, maxHold } = settings
   /** The quotas of each pacer, by the keys of the pacer. */
   const knownOf = (pacer: Pace) => ({ followed: followedBy(pacer), byKey: new KeyMap<ServerQuotas>() })
   const known = new WeakMap<Pace, ReturnType<typeof knownOf>>()
   return async (input: Input, init?: Init) => {
     const pace = settings.paceOf(() => urlOf(input))
-    const { pacer, key } = pace.place
+    const { pacer, key, clock } = pace.place
     const { followed, byKey } = getOrInsert(known, pacer, () => knownOf(pacer))
-    const quotas = () => byKey.of(key, () => new ServerQuotas(followed, maxHold, now))
+    const quotas = () => byKey.of(key, () => new ServerQuotas(followed, maxHold, clock))
     const [cost, priority] = [settings.costOf(input, init), settings.priorityOf(input, init)]
     return exchange(fetch, { input, init, pace, cost, priority, followed, quotas }, settings)
   }

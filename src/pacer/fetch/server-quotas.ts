@@ -12,6 +12,7 @@
  * from earlier responses, less the units of the requests sent since. The larger bound is used. If the server reports less than the second
  * bound, another client uses the quota too, and only the first bound holds.
  */
+import type { Clock } from '../../common/index.ts'
 import type { Units } from '../../limiter/index.ts'
 import type { Quota } from './quota.ts'
 
@@ -47,6 +48,7 @@ export function follows({ quota }: Followed): (found: Quota) => boolean {
 interface Known {
   readonly counter: Counter
   left: number
+  /** In microseconds, by the clock of the pacer. */
   readonly until: number
 }
 
@@ -71,17 +73,17 @@ export class ServerQuotas {
   readonly #counters: readonly Counter[]
   readonly #known = new Map<string, Known>()
   readonly #longest: number
-  readonly #now: () => number
+  readonly #clock: Clock
   #inFlight = 0
 
   /**
    * @param longest the longest time, in milliseconds, for which a number that the server sent is remembered
-   * @param now returns the time in milliseconds since the epoch
+   * @param clock the clock of the pacer, because the pacer waits for the end of these times
    */
-  constructor(followed: readonly Followed[], longest: number, now: () => number) {
+  constructor(followed: readonly Followed[], longest: number, clock: Clock) {
     this.#counters = followed.map((each) => ({ followed: each, sent: 0, answered: 0 }))
-    this.#longest = longest
-    this.#now = now
+    this.#longest = longest * 1000
+    this.#clock = clock
   }
 
   /** True if no request is in flight, and no number of the server is remembered for later requests. */
@@ -100,7 +102,7 @@ export class ServerQuotas {
     for (const known of this.#known.values()) {
       if (known.left < unitsOf(cost, known.counter.followed)) until = Math.max(until, known.until)
     }
-    return Math.ceil(until - now)
+    return Math.ceil((until - now) / 1000)
   }
 
   send(cost: RequestCost): Flight {
@@ -121,14 +123,14 @@ export class ServerQuotas {
    * @param unnamed for how many milliseconds a number is remembered if the response names no reset time and no window
    */
   note(flight: Flight, quotas: readonly Quota[], unnamed: number): void {
-    const now = this.#now()
+    const now = this.#clock()
     for (const [n, counter] of this.#counters.entries()) {
       const others = counter.sent - unitsOf(flight.cost, counter.followed) - (flight.answered[n] as number)
       for (const { name, unit, window, remaining, resetAfter } of quotas.filter(follows(counter.followed))) {
         if (remaining === undefined) continue
         const id = JSON.stringify([n, name, unit, window])
         const left = bound(remaining, remaining - others, this.#known.get(id)?.left)
-        const until = now + Math.min(this.#longest, resetAfter ?? window ?? unnamed)
+        const until = now + Math.min(this.#longest, (resetAfter ?? window ?? unnamed) * 1000)
         this.#known.delete(id)
         this.#known.set(id, { counter, left, until })
       }
@@ -138,10 +140,10 @@ export class ServerQuotas {
 
   /**
    * Removes numbers that have expired. Also removes numbers noted at a time after now, because the clock was set back. Returns the present
-   * time.
+   * time in microseconds.
    */
   #forget(): number {
-    const now = this.#now()
+    const now = this.#clock()
     for (const [id, { until }] of this.#known) {
       if (until <= now || until > now + this.#longest) this.#known.delete(id)
     }

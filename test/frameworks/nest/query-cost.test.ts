@@ -1,8 +1,10 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo'
-import { Args, Field, GraphQLModule, Int, ObjectType, Query, Resolver } from '@nestjs/graphql'
+import { Args, Field, GraphQLModule, Int, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql'
+import { createClient } from 'graphql-ws'
 import type { RequestDecision } from 'headgate'
 import { RateLimitDecision } from 'headgate/nest'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import WebSocket from 'ws'
 import { limits } from '../.examples/nest-query-cost.ts'
 import { everywhere, start } from '../support/nest.ts'
 
@@ -17,6 +19,11 @@ class Books {
   @Query(() => [Book])
   books(@Args('first', { type: () => Int, defaultValue: 1 }) first: number) {
     return Array.from({ length: first }, () => new Book())
+  }
+
+  @Subscription(() => [Book])
+  async *shelf(@Args('first', { type: () => Int }) first: number) {
+    yield { shelf: this.books(first) }
   }
 
   @Query(() => Int)
@@ -38,4 +45,21 @@ test('an operation costs the fields that it asks for, also by aliases, variables
   const { errors } = await ask('{ books(first: 50) { title } }')
   expect(errors[0].extensions.code).toBe('TOO_MANY_REQUESTS')
   expect(await ask('{ left }')).toEqual({ data: { left: 36 } })
+})
+
+test('a subscription costs the fields that it asks for, before it starts', async () => {
+  const apollo = GraphQLModule.forRoot<ApolloDriverConfig>({
+    driver: ApolloDriver,
+    autoSchemaFile: true,
+    subscriptions: { 'graphql-ws': true },
+  })
+  const { port } = await start('Express', { imports: [limits, apollo], providers: [Books, everywhere] })
+  const client = createClient({ url: `ws://127.0.0.1:${port}/graphql`, webSocketImpl: WebSocket })
+  onTestFinished(() => void client.dispose())
+  const subscribe = async (first: number) => {
+    const { value } = await client.iterate({ query: `subscription { shelf(first: ${first}) { title } }` }).next()
+    return value
+  }
+  expect(await subscribe(1)).toEqual({ data: { shelf: [{ title: 'Emma' }] } })
+  expect((await subscribe(5000)).errors).toMatchObject([{ extensions: { code: 'TOO_MANY_REQUESTS' } }])
 })

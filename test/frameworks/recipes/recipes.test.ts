@@ -105,3 +105,21 @@ test.each(Object.entries(servers))('%s refuses what costs more than is left', as
   ])
   expect((await post({ query: '{ books { title } }' })).body.data.books).toHaveLength(1)
 })
+
+test('GraphQL Yoga refuses a subscription that costs more than is left, before it starts', async () => {
+  const agent = request(await servers['GraphQL Yoga']())
+  const subscribe = async (first: number) => {
+    const query = `subscription { shelf(first: ${first}) { title } }`
+    const { status, text } = await agent.post('/graphql').set('Accept', 'text/event-stream').send({ query })
+    const events = [...text.matchAll(/^data: (.+)$/gm)].map(([, event = '']) => JSON.parse(event))
+    return { status, events }
+  }
+  expect(await subscribe(5)).toEqual({ status: 200, events: [{ data: { shelf: Array(5).fill({ title: 'Emma' }) } }] })
+  for (let n = 0; n < 2; n++) await subscribe(40)
+  const extensions = { code: 'TOO_MANY_REQUESTS', policy: '1m', retryAfter: expect.any(Number) }
+  expect(await subscribe(40)).toEqual({
+    status: 429,
+    events: [{ errors: [{ message: 'Too many requests.', extensions }] }],
+  })
+  expect((await subscribe(5000)).status).toBe(429)
+})

@@ -3,6 +3,7 @@ import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.ts'
 import { ServerQuotas } from '../../../src/pacer/fetch/server-quotas.ts'
 import { type PacedFetchOptions, Pacer, pacedFetch, parseRateLimit } from '../../../src/pacer/index.ts'
 import { KeyMap } from '../../../src/pacer/key-map.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
 import { type Random, seededRandom } from '../../support/seeded-random.ts'
 import { Timeline } from '../timeline.ts'
 
@@ -204,7 +205,7 @@ test('a key whose numbers are over is forgotten when other keys come', () => {
   const byKey = new KeyMap<ServerQuotas>()
   let now = 0
   const quotasOf = (key: string) =>
-    byKey.of(key, () => new ServerQuotas([{ quota: 'tokens', policy: 'tokens' }], 5000, () => now))
+    byKey.of(key, () => new ServerQuotas([{ quota: 'tokens', policy: 'tokens' }], 5000, () => now * 1000))
   const spent = parseRateLimit(left(0, '5s'), 0).quotas
   const one = quotasOf('one')
   const first = one.send(1)
@@ -275,13 +276,34 @@ test('a clock that goes back holds no request for longer than maxHold', async ()
   const timeline = new Timeline(start)
   const replies: Reply[] = [left(5, '60s')]
   const server = (async () => new Response('', { headers: replies.shift() ?? {} })) as typeof fetch
-  const now = () => timeline.clock.milliseconds - behind
-  const get = pacedFetch(server, { pacer: timeline.pacer(tokens), cost: 6, now, random: () => 0 })
+  const { clock, sleeper } = timeline
+  const pacer = new Pacer(tokens, { clock: () => clock.now() - behind, sleeper })
+  const get = pacedFetch(server, { pacer, cost: 6, random: () => 0 })
   timeline.write('A', get(url))
   await timeline.pass(0)
-  behind = 1e12
+  behind = 1e15 // microseconds
   timeline.write('B', get(url))
   expect(await timeline.read(0)).toBe('A+0 B+0')
+})
+
+test.each<[string, Reply]>([
+  ['a response without remaining units', left(0, '1h')],
+  ['a response with fewer units than the next call takes', left(5, '1h')],
+  ['a refusal', { status: '429', 'retry-after': '3600' }],
+])('the clock of the pacer times the wait after %s', async (_, reply) => {
+  const clock = new ManualClock()
+  const pacer = new Pacer(tokens, { clock: clock.now, sleeper: clock.sleeper })
+  const replies = [reply]
+  const server = (async () => {
+    const { status = '200', ...headers } = replies.shift() ?? {}
+    return new Response('', { status: Number(status), headers })
+  }) as typeof fetch
+  const get = pacedFetch(server, { pacer, cost: 6, retries: 0, maxHold: '2h', random: () => 0 })
+  await get(url)
+  const began = clock.milliseconds
+  const waited = get(url).then(() => clock.milliseconds - began)
+  await clock.pass('2h')
+  expect(await waited).toBe(3_600_000)
 })
 
 test('the signal ends the wait for the server', async () => {
