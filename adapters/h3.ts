@@ -79,24 +79,35 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
   const answer = answerOf(event)
   // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
-  return answer.awaited ? answered(event, next) : next()
+  return answer.awaited || event.req.headers.has('upgrade') ? answered(event, next) : next()
 }
 
 /**
  * Runs the next handler, and awaits the end of the response body. Used if the server has no response object of node:http, so that no
- * event reports the end of the response.
+ * event reports the end of the response, and for a request that may open a WebSocket.
  */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
   try {
     const value = await answer.make(next)
-    // h3 returns a symbol if no route has matched, or if the response was already sent.
-    if (value !== undefined && typeof value !== 'symbol')
-      return answer.apply(await h3.toResponse(value, event), event.req)
+    if (opensWebSocket(value)) {
+      // With these fields, h3 would make a copy of the response that lacks `crossws`.
+      for (const name of [...event.res.errHeaders.keys()]) event.res.errHeaders.delete(name)
+      answer.end(101, false)
+      return value
+    }
+    if (!answer.awaited) return value
+    // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
+    if (typeof value !== 'symbol') return answer.apply(await h3.toResponse(value, event), event.req)
     answer.end(404, false)
     return value
   } catch (error) {
     answer.end((error as { status?: number } | undefined)?.status ?? 500, false)
     throw error
   }
+}
+
+/** True for the response of `defineWebSocketHandler`: the server opens a WebSocket with the hooks in its property `crossws`. */
+function opensWebSocket(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'crossws' in value
 }

@@ -1,4 +1,4 @@
-import { H3, HTTPError, serve as serveH3 } from 'h3'
+import { defineWebSocketHandler, H3, HTTPError, serve as serveH3 } from 'h3'
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/h3.ts'
 import { fixedWindow, RateLimiter } from '../../src/index.ts'
@@ -69,6 +69,52 @@ test('the end of a response is that of its body where no server of Node tells it
   await until(() => true)
   expect(await used()).toBe(1)
 })
+
+const counting: readonly { more?: string[]; count?: 'failures'; delay?: { max: string } }[] = [
+  {},
+  { count: 'failures' },
+  { more: ['5 at once'] },
+  { delay: { max: '1s' } },
+]
+
+test.each(counting)('a handler that returns nothing has answered, with %j', async ({ more = [], ...options }) => {
+  const policies = ['9/1h token-bucket', ...more]
+  const limit = rateLimit({ policies, store: stillStore().store, ...options, keys: () => 'k' })
+  const app = new H3({ silent: true }).use(limit)
+  app.post('/nothing', () => undefined)
+  app.post('/created', (event) => {
+    event.res.status = 201
+    event.res.headers.set('location', '/x')
+  })
+  app.post('/logout', (event) => void Object.assign(event.res, { status: 204 }))
+  const statuses = []
+  for (const path of ['nothing', 'created', 'logout', 'nowhere']) {
+    const response = await app.request(`/${path}`, { method: 'POST' })
+    await response.text()
+    statuses.push(response.status)
+  }
+  expect(statuses).toEqual([200, 201, 204, 404])
+  await until(() => true)
+  expect((await limit.limiter.peek('k')).policies[0]?.used).toBe('count' in options ? 1 : 4)
+})
+
+test.each(counting)(
+  'a route of WebSockets keeps its hooks, and a refusal opens none, with %j',
+  async ({ more = [], ...options }) => {
+    const policies = ['2/1h token-bucket', ...more]
+    const limit = rateLimit({ policies, store: stillStore().store, ...options, keys: () => 'k' })
+    const app = new H3({ silent: true }).use(limit)
+    const hooks = { message: () => undefined }
+    app.get('/ws', defineWebSocketHandler(hooks))
+    const upgrade = () => app.request('/ws', { headers: { upgrade: 'websocket', connection: 'upgrade' } })
+    for (let n = 0; n < 2; n++) expect(await upgrade()).toMatchObject({ crossws: hooks })
+    if (!('count' in options)) {
+      const refused = await upgrade()
+      expect([refused.status, refused.headers.get('retry-after'), 'crossws' in refused]).toEqual([429, '1800', false])
+    }
+    expect((await app.request('/nowhere', { headers: { upgrade: 'h2c' } })).status).toBe('count' in options ? 404 : 429)
+  },
+)
 
 test('a server that trusts every proxy does not make the leftmost address believed', async () => {
   const app = new H3().use(rateLimit(hourly(1))).get('/', () => 'hello')
