@@ -1,12 +1,14 @@
-import type { IncomingMessage, Server } from 'node:http'
-import type { Http2SecureServer, Http2Server } from 'node:http2'
+import { IncomingMessage, type Server } from 'node:http'
+import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { flag, knownOptions, reason, warnOnce } from '../../src/common/index.ts'
+import { whenClosed } from '../../src/http/held/index.ts'
 import { type CalendarOf, createGuard, type Framework, type Guard } from '../../src/http/index.ts'
 import type { KeyExtractor } from '../../src/http/keys/index.ts'
 import type { PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
 import { checkServer } from './check-server.ts'
-import { refuseUpgrade } from './refuse-upgrade.ts'
+import { hasClosed, isStream, refuseUpgrade } from './refuse-upgrade.ts'
 import { upgradeView } from './request-key.ts'
 import { sharedLimiter } from './shared-limiter.ts'
 
@@ -14,7 +16,8 @@ import { sharedLimiter } from './shared-limiter.ts'
 export interface ConnectionOptions {
   /**
    * Who is limited: a function that finds the key in the request that opens the connection, or a record with such a function for each
-   * `scope` of the policies. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`.
+   * `scope` of the policies. Default `byIp()`. Example: `byIp({ trustedProxies: 1 })`. For a WebSocket over HTTP/2, the request has the
+   * headers of the stream, such as `:authority`, and the socket of the session.
    */
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>> | undefined
   /**
@@ -32,9 +35,10 @@ export interface ConnectionOptions {
 }
 
 /**
- * Limits the requests to upgrade a connection, to WebSocket or to another protocol, before any library handles them. A refused
- * request gets status 429 with `Retry-After`. If the store fails and `onStoreError` is `'closed'`, the status is 503. Call
- * `limitConnections` once for each server.
+ * Limits the requests to upgrade a connection, to WebSocket or to another protocol, before any library handles them. In HTTP/2, this is
+ * an extended CONNECT (RFC 8441): a stream with `:protocol`, such as a WebSocket. Each such stream is one connection. A refused request
+ * gets status 429 with `Retry-After`. If the store fails and `onStoreError` is `'closed'`, the status is 503. Call `limitConnections`
+ * once for each server. A CONNECT without `:protocol`, which asks for a proxy, is not limited.
  *
  *     limitConnections(server, '10/1m')
  *     limitConnections(server, '5 at once')
@@ -67,12 +71,35 @@ export function limitConnections(
   })
   const emit: (name: string, ...values: unknown[]) => boolean = server.emit.bind(server)
   server.emit = (name: string, ...values: unknown[]): boolean => {
-    if (name !== 'upgrade') return emit(name, ...values)
-    const [request, socket] = values as [IncomingMessage, Duplex]
-    admit(guard, request, socket, () => emit(name, ...values))
+    const opening = openingOf(name, values)
+    if (opening === undefined) return emit(name, ...values)
+    admit(guard, opening.request, opening.socket, () => emit(name, ...values))
     return true
   }
   return limiter
+}
+
+/** The request that opens a connection, and its socket or stream. Undefined for any other event of a server. */
+function openingOf(name: string, values: unknown[]): { request: IncomingMessage; socket: Duplex } | undefined {
+  if (name === 'upgrade') return { request: values[0] as IncomingMessage, socket: values[1] as Duplex }
+  if (name !== 'stream') return undefined
+  const [stream, headers, , rawHeaders] = values as [ServerHttp2Stream, IncomingHttpHeaders, number, string[]]
+  if (headers[':protocol'] === undefined) return undefined
+  return { request: streamRequest(stream, headers, rawHeaders), socket: stream }
+}
+
+/**
+ * The request of a stream. The class `Http2ServerRequest` is not used, because its constructor adds listeners to the stream. A destroyed
+ * stream has no session, and so its request has no address.
+ */
+function streamRequest(
+  { session }: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  rawHeaders: string[],
+): IncomingMessage {
+  const head = { method: headers[':method'], url: headers[':path'], headers, rawHeaders }
+  const version = { httpVersion: '2.0', httpVersionMajor: 2, httpVersionMinor: 0 }
+  return Object.assign(new IncomingMessage(session?.socket ?? new Socket().destroy()), head, version)
 }
 
 /** The response to a request to upgrade a connection. */
@@ -81,7 +108,7 @@ class Upgrade {
   /** True if the connection was admitted while its client was still connected. */
   opens = false
   status = 429
-  readonly fields: string[] = []
+  readonly fields: Record<string, string> = {}
 
   constructor(socket: Duplex) {
     this.socket = socket
@@ -100,12 +127,17 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
     headersSent: () => false,
     complete: () => false,
     ended(upgrade, done) {
-      upgrade.opens = !upgrade.socket.destroyed
-      if (holds && upgrade.opens) upgrade.socket.once('close', () => done(101, false))
-      else done(101, false)
+      const { socket } = upgrade
+      const end = () => done(101, false)
+      upgrade.opens = !hasClosed(socket)
+      if (!holds || !upgrade.opens) end()
+      else if (isStream(socket)) whenClosed(socket, end)
+      else socket.once('close', end)
     },
-    held: ({ socket }) => progressOf(socket),
-    setHeader: ({ fields }, name, value) => void fields.push(`${name}: ${value}`),
+    held: ({ socket }) => (isStream(socket) ? undefined : progressOf(socket)),
+    setHeader({ fields }, name, value) {
+      fields[name] = value
+    },
     setStatus(upgrade, status) {
       upgrade.status = status
     },
@@ -123,13 +155,15 @@ function admit(
   socket: Duplex,
   open: () => void,
 ): void {
-  // Until a library listens to the socket, this listener prevents an error of the socket, such as a reset, from ending the process.
+  // Until a library listens to the socket, this listener prevents an error of the socket, such as a reset, from ending the process. A
+  // closed socket keeps the listener, because its error may be emitted later.
   const ignore = () => {}
   socket.on('error', ignore)
   void guard.handle(request, new Upgrade(socket), (error) => {
+    if (hasClosed(socket)) return
+    if (error !== undefined) return failed(error, socket)
     socket.off('error', ignore)
-    if (error !== undefined) failed(error, socket)
-    else if (!socket.destroyed) open()
+    open()
   })
 }
 
@@ -147,5 +181,5 @@ function progressOf(socket: Upgrade['socket']): () => number {
 
 function failed(error: unknown, socket: Duplex): void {
   warnOnce('HEADGATE_UPGRADE', `A connection ran into an error and was refused with status 500. ${reason(error)}`)
-  refuseUpgrade(socket, 500, ['Cache-Control: no-store'])
+  refuseUpgrade(socket, 500, { 'Cache-Control': 'no-store' })
 }

@@ -68,19 +68,18 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
 }
 
 /**
- * Observes a response of HTTP/2. The events of a response do not show how the response ended: a response whose stream was reset
- * also emits 'finish' and 'close', and a response to HEAD emits 'finish' before it is sent. The code of a reset shows nothing,
- * because the client chooses the code. So the state of the stream decides: the response was aborted if its stream closed before the
- * response was written completely.
+ * Observes a stream of HTTP/2, and calls `end` once. The events of a response do not show how the response ended: a response whose
+ * stream was reset also emits 'finish' and 'close', and a response to HEAD emits 'finish' before it is sent. The code of a reset shows
+ * nothing, because the client chooses the code. So the state of the stream decides: the response was aborted if its stream closed before
+ * the response was written completely.
  */
-function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
-  const closed = () => {
-    open.delete(closed)
-    end(wasAborted(stream))
-  }
+export function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   if (stream.destroyed) {
-    closed()
+    end(wasAborted(stream))
     return
+  }
+  const closed = () => {
+    if (open.delete(closed)) end(wasAborted(stream))
   }
   stream.once('close', closed)
   open.set(closed, stream)
