@@ -93,7 +93,7 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
     if (opensWebSocket(value)) {
       // With these fields, h3 would make a copy of the response that lacks `crossws`.
       for (const name of [...event.res.errHeaders.keys()]) event.res.errHeaders.delete(name)
-      answer.end(101, false)
+      answer.end(101, true)
       return value
     }
     if (!answer.awaited) return value

@@ -3,7 +3,15 @@ import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
-import { addressView, answerOf, answerWriter, clientHasLeft, finderOver, toldFinder } from './web/index.ts'
+import {
+  addressView,
+  answerOf,
+  answerWriter,
+  type ClosingSocket,
+  clientHasLeft,
+  finderOver,
+  toldFinder,
+} from './web/index.ts'
 
 /** The part of the result of `getConnInfo` that has the client's address. */
 export interface ConnInfo {
@@ -38,6 +46,12 @@ export function honoNodePair({ env }: Context): Partial<NodePair> | undefined {
 /** The response object of node:http, which emits an event when the response has ended. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
   return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
+}
+
+/** The socket of node:http, if @hono/node-server passes no response, because the request may upgrade its connection. */
+function upgradeSocket(context: Context): ClosingSocket | undefined {
+  const socket = nodeResponse(context) === undefined ? honoNodePair(context)?.req?.socket : undefined
+  return socket as (typeof socket & ClosingSocket) | undefined
 }
 
 /** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next matched handler is used. */
@@ -80,10 +94,10 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ended(context, done) {
       const response = nodeResponse(context)
       if (response) whenEnded(response, done)
-      else answerOf(context).whenEnded(done, context.req.raw.signal)
+      else answerOf(context).whenEnded(done, context.req.raw.signal, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
-    held: (context) => answerOf(context).hold(nodeResponse(context)),
+    held: (context) => answerOf(context).hold(nodeResponse(context) ?? upgradeSocket(context)),
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status

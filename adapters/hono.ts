@@ -98,7 +98,7 @@ function unfit({ req }: Context): HeadgateError {
 
 /** The response to a refused request. Undefined if the context already has a response from an earlier middleware. */
 function refused(context: Context): Response | undefined {
-  return context.finalized ? undefined : answerOf(context).refused(context.req)
+  return context.finalized ? undefined : answerOf(context).refused(context.req.raw)
 }
 
 /**
@@ -113,7 +113,7 @@ function addFields(context: Context, answer: Answer): void {
     return
   }
   const given = context.res
-  const response = answer.apply(given, context.req)
+  const response = answer.apply(given, context.req.raw)
   if (response === given) return
   // Clear the old response first: otherwise Hono would copy its headers to the new response.
   context.res = undefined

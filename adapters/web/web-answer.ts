@@ -1,5 +1,4 @@
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
-import type { EndingResponse } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
@@ -7,6 +6,15 @@ import { watchBody } from './watch-body.ts'
 
 /** A Response, or a value in place of a Response: Bun accepts undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
+
+/** The part of a request that an answer needs. */
+type Answering = Pick<Request, 'method' | 'headers'>
+
+/** The part of a socket of node:http that an answer needs. */
+export interface ClosingSocket {
+  readonly destroyed: boolean
+  once(event: 'close', listener: () => void): unknown
+}
 
 interface End {
   status: number
@@ -43,6 +51,8 @@ export class Answer {
   #reads = 0
   #progress = 0
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
+  /** True if the end of the request is the end of its connection, unless a response with a body ends before. */
+  #closes = false
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
@@ -52,16 +62,23 @@ export class Answer {
   /**
    * Calls `done` after the response has ended, as `Framework.ended` requires.
    * @param signal the signal of the request, which is aborted if the client disconnects
+   * @param socket the socket of node:http, if the request may upgrade its connection. The request then ends when the connection closes
    */
-  whenEnded(done: (status: number, aborted: boolean) => void, signal: AbortSignal | undefined): void {
+  whenEnded(
+    done: (status: number, aborted: boolean) => void,
+    signal: AbortSignal | undefined,
+    socket?: ClosingSocket,
+  ): void {
     if (this.#end !== undefined) {
       done(this.#end.status, this.#end.aborted)
       return
     }
     if (this.#waiting === undefined) {
       this.#waiting = []
-      if (signal?.aborted) this.#tell({ status: 0, aborted: true })
+      this.#closes = socket !== undefined
+      if (signal?.aborted || socket?.destroyed) this.#tell({ status: 0, aborted: true })
       else signal?.addEventListener('abort', () => this.#left(), { once: true })
+      socket?.once('close', () => this.#left())
     }
     if (this.#end === undefined) this.#waiting.push(done)
     else done(0, true)
@@ -70,9 +87,9 @@ export class Answer {
   /**
    * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of this
    * function returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
-   * before. Undefined if a response of node:http reports the end.
+   * before. Undefined if a response or a socket of node:http reports the end.
    */
-  hold(node: EndingResponse | undefined): (() => number) | undefined {
+  hold(node: object | undefined): (() => number) | undefined {
     this.#held = true
     return node === undefined ? () => this.#progressed() : undefined
   }
@@ -122,7 +139,7 @@ export class Answer {
    * @throws HeadgateError `HEADGATE_NO_END` if a limiter has to know the end of the response, but the response only tells the framework to
    *   make the real response later (`NextResponse.next()`), whose end cannot be seen
    */
-  apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
+  apply<Given extends Answered>(response: Given, request: Answering): Given {
     this.used = true
     if (response === undefined || response === null) {
       this.#settle()
@@ -146,9 +163,13 @@ export class Answer {
   }
 
   /** Watches the body of a response for its end. A response to HEAD sends no body, so its end is reported immediately. */
-  #watch(response: Response, { method }: Pick<Request, 'method'>): void {
+  #watch(response: Response, { method, headers }: Answering): void {
     this.response = response
     this.#passed = undefined
+    if (hasUpgraded(response, headers)) {
+      if (!this.#closes) this.end(response.status, true)
+      return
+    }
     const end = (aborted: boolean) => this.end(response.status, aborted || !isStatus(response.status))
     if (method === 'HEAD') end(false)
     else this.response = watchBody(response, { reads: (change) => this.#read(change), end })
@@ -161,7 +182,7 @@ export class Answer {
   }
 
   /** The response to a refused request: the refusal, or an empty response with status 499 if the client has disconnected. */
-  refused(request: Pick<Request, 'method'>): Response {
+  refused(request: Answering): Response {
     const { refusal, status, type } = this
     if (isResponse(refusal)) return this.apply(refusal, request)
     this.used = true
@@ -176,6 +197,14 @@ export class Answer {
 /** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route makes the real response later. False without a Response. */
 function passesOn({ headers }: Partial<Response>): boolean {
   return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
+}
+
+/**
+ * True if the connection was upgraded, such as to a WebSocket, so that there is no response. Hono returns an empty response with status
+ * 200 on Bun and on Node, where status 101 is invalid.
+ */
+function hasUpgraded({ status, body }: Response, headers: Headers | undefined): boolean {
+  return status === 101 || (status === 200 && body === null && headers?.get('upgrade')?.toLowerCase() === 'websocket')
 }
 
 /** True for a valid status. False for the status 0 of `Response.error()`, and for undefined (there is no Response). */
