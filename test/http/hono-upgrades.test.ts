@@ -1,5 +1,5 @@
 /* WebSockets of Hono on @hono/node-server, over real sockets: an upgrade has no response, and its connection stays open. */
-import { type ServerType, serve, upgradeWebSocket } from '@hono/node-server'
+import { type ServerType, serve, upgradeWebSocket, type WebSocketServerLike } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { Hono } from 'hono'
 import { afterEach, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ async function served(policies: PolicyLike[], options: HonoOptions = {}) {
     upgradeWebSocket(() => ({ onMessage })),
   )
   app.get('/plain', (context) => context.body(null))
-  const sockets = new WebSocketServer({ noServer: true }) as WebSocketServer & { options: { noServer: boolean } }
+  const sockets = new WebSocketServer({ noServer: true }) as unknown as WebSocketServerLike
   const server = await new Promise<ServerType>((resolve) => {
     const options = { fetch: app.fetch, port: 0, hostname: '127.0.0.1', websocket: { server: sockets } }
     const listening: ServerType = serve(options, () => resolve(listening))
