@@ -1,4 +1,5 @@
-import fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import { Readable } from 'node:stream'
+import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyReply } from 'fastify'
 import plugin from 'fastify-plugin'
 import { afterEach, expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/fastify/index.ts'
@@ -196,6 +197,25 @@ test('no value in a body switches off a limit whose key and cost are made a text
   for (const account of [false, null, 0, [], {}, 'ann']) {
     const statuses = [1, 1, 1, 1].map(() => ask({ account, units: 1 }))
     expect([account, ...(await Promise.all(statuses))]).toEqual([account, 200, 200, 200, 429])
+  }
+})
+
+test('refuse may return the reply, and respond later or with a stream', async () => {
+  type Refuse = (decision: unknown, request: unknown, reply: FastifyReply) => unknown
+  const respond = (reply: FastifyReply) => void setTimeout(() => void reply.send('later'), 5)
+  const cases: [string, Refuse][] = [
+    ['later', (_decision, _request, reply) => (respond(reply), reply)],
+    ['later', async (_decision, _request, reply) => (respond(reply), reply)],
+    ['abc', (_decision, _request, reply) => reply.send(Readable.from([Buffer.from('abc')]))],
+  ]
+  for (const [expected, refuse] of cases) {
+    app = fastify()
+    await app.register(rateLimit({ limit: 1, window: '1h', refuse: refuse as never }))
+    app.get('/', async () => 'hello')
+    await app.inject('/')
+    const { statusCode, body, headers } = await app.inject('/')
+    expect([statusCode, body, headers['retry-after']]).toEqual([429, expected, '7200'])
+    await app.close()
   }
 })
 

@@ -39,7 +39,8 @@ export class Refusal<Request, Response> {
     const bodyOf = (form: Form) => refusalBody(form, decision, told, status, policies)
     if (this.#refuse === undefined) return this.#send(request, response, bodyOf)
     const returned = this.#refuse(decision, request, response)
-    return isPromise(returned)
+    // The reply of Fastify has a method `then`, but is no promise.
+    return isPromise(returned) && returned !== response
       ? returned.then((value) => this.#sendReturned(value, request, response, bodyOf))
       : this.#sendReturned(returned, request, response, bodyOf)
   }
