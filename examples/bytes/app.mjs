@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import express from 'express'
 import { tokenBucket } from 'headgate'
 import { rateLimit } from 'headgate/express'
@@ -9,19 +10,34 @@ const bytes = rateLimit({
   settle: true,
 })
 
-/** Settles with the bytes that were sent, head and body, also if the client left halfway. */
+/** How many bytes of each connection are settled. */
+const settled = new WeakMap()
+
+/**
+ * Settles with the bytes that were sent, head and body, also if the client left halfway. Responses on one connection end one after another,
+ * so each has the bytes since the response before.
+ */
 function meter(request, response, next) {
   const { socket } = request
-  const before = socket.bytesWritten
-  response.once('close', () => request.rateLimit.settle(socket.bytesWritten - before))
+  response.once('close', () => {
+    const sent = socket.bytesWritten - socket.writableLength
+    request.rateLimit.settle(sent - (settled.get(socket) ?? 0))
+    settled.set(socket, sent)
+  })
   next()
+}
+
+/** Pieces of at most 16 KiB. A large response is written in pieces: Node counts each piece as sent when it is handed to the system. */
+function* pieces(size) {
+  for (let left = size; left > 0; left -= 16_384) yield 'x'.repeat(Math.min(left, 16_384))
 }
 
 export function createApp() {
   const app = express()
   app.use(bytes, meter)
   app.get('/:size', (request, response) => {
-    response.type('text').send('x'.repeat(Number(request.params.size)))
+    response.type('text')
+    Readable.from(pieces(Number(request.params.size))).pipe(response)
   })
   return app
 }
