@@ -76,7 +76,7 @@ test('Next.js: a proxy with count or units in flight is told to wrap the route, 
 })
 
 /** What SvelteKit hands to the hook: its event, and a function that renders. */
-function hooked(address: string, resolve: Parameters<Handle>[0]['resolve']) {
+function hooked(address: string, resolve: Parameters<Handle>[0]['resolve'], isSubRequest = false) {
   const request = new Request('https://example.com/books/7')
   const event: Partial<RequestEvent> = {
     request,
@@ -85,6 +85,7 @@ function hooked(address: string, resolve: Parameters<Handle>[0]['resolve']) {
     params: { id: '7' },
     locals: {},
     getClientAddress: () => address,
+    isSubRequest,
   }
   return handle({ event: event as RequestEvent, resolve })
 }
@@ -101,6 +102,12 @@ test('SvelteKit: the hook puts the fields on a page, and renders nothing for a r
   expect((await hooked('203.0.113.1', page)).status).toBe(429)
   expect(rendered).toBe(2)
   expect((await hooked('203.0.113.2', page)).status).toBe(200)
+})
+
+test('SvelteKit: what a page fetches from its own application takes no units', async () => {
+  for (let n = 0; n < 4; n++) expect((await hooked('203.0.113.9', () => json({}), true)).status).toBe(200)
+  const { headers } = await hooked('203.0.113.9', () => json({}))
+  expect(headers.get('x-ratelimit-remaining')).toBe('1')
 })
 
 test('SvelteKit: what a page throws goes on to SvelteKit', async () => {
