@@ -34,6 +34,19 @@ function nodeOf({ req }: H3Event): Node | undefined {
   return req.runtime?.node as Node | undefined
 }
 
+/** The parts of the requests of srvx that have the address of the connection on Bun and Deno. */
+interface Runtime {
+  readonly bun?: { readonly server?: { requestIP?(request: unknown): { readonly address?: string } | null } }
+  readonly deno?: { readonly info?: { readonly remoteAddr?: { readonly hostname?: string } } }
+}
+
+/** The address at the other end of the connection, whatever proxies the server trusts. Undefined if the runtime does not show it. */
+function connectionAddress({ req }: H3Event): string | undefined {
+  const { node, bun, deno } = (req.runtime ?? {}) as Runtime & { node?: Node }
+  if (node !== undefined) return node.req.socket.remoteAddress
+  return bun?.server?.requestIP?.(req)?.address ?? deno?.info?.remoteAddr?.hostname
+}
+
 /** The last entry of X-Forwarded-For: the address from which the nearest proxy received the request. */
 function nearest(event: H3Event): string | undefined {
   const last = event.req.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
@@ -55,7 +68,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
   const { address = ipOf } = own
   const finder = finderOver(nodeOf, ({ req }) => req)
   const told = toldFinder<H3Event>(finder, address, own.address === undefined ? 'event.req.ip' : 'address')
-  const socketAddress = (event: H3Event) => nodeOf(event)?.req.socket.remoteAddress ?? told.peer(event)
+  const socketAddress = (event: H3Event) => connectionAddress(event) ?? told.peer(event)
   const view = addressView(own.trustedProxies, own.address === undefined ? { ...told, peer: socketAddress } : told)
   return {
     ...view,

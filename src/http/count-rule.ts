@@ -25,6 +25,6 @@ export function countRule<Request, Response>(
   if (count === 'failures') return (status) => status >= 400
   if (count === 'successes') return (status) => status < 400
   if (typeof count === 'function') return (_status, request, response) => count(request, response)
-  const fix = 'Write count: (request, response) => response.statusCode === 401.'
+  const fix = "Write count: 'failures'."
   throw invalidOption('count', "'all', 'failures', 'successes' or a function", count, fix)
 }

@@ -1,7 +1,7 @@
 import { defineWebSocketHandler, H3, HTTPError, serve as serveH3 } from 'h3'
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/h3.ts'
-import { fixedWindow, RateLimiter } from '../../src/index.ts'
+import { byIp, fixedWindow, RateLimiter } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -69,6 +69,31 @@ test('the end of a response is that of its body where no server of Node tells it
   await until(() => true)
   expect(await used()).toBe(1)
 })
+
+test.each([
+  ['bun', { bun: { server: { requestIP: () => ({ address: '10.0.0.1' }) } } }],
+  ['deno', { deno: { info: { remoteAddr: { hostname: '10.0.0.1' } } } }],
+])(
+  'a server on %s that trusts every proxy gives no address to a platform or to trusted proxies',
+  async (_, runtime) => {
+    const rules = [{ keys: byIp({ platform: 'nginx' }) }, { trustedProxies: ['10.0.0.1'] }]
+    for (const rule of [...rules, { keys: byIp({ trustedProxies: ['10.0.0.1'] }) }]) {
+      const app = new H3().use(rateLimit({ ...hourly(2), ...rule } as never))
+      app.get('/', ({ context }) => context.rateLimit.key)
+      const seen = []
+      for (const forged of ['9.9.9.1', '9.9.9.2', '9.9.9.3']) {
+        const headers = { 'x-real-ip': '203.0.113.7', 'x-forwarded-for': `${forged}, 203.0.113.7` }
+        const request = Object.defineProperties(new Request('http://x/', { headers }), {
+          runtime: { value: runtime },
+          ip: { value: forged }, // what srvx takes from the field
+        })
+        const response = await app.fetch(request)
+        seen.push(response.status === 200 ? await response.text() : response.status)
+      }
+      expect(seen).toEqual(['203.0.113.7', '203.0.113.7', 429])
+    }
+  },
+)
 
 const counting: readonly { more?: string[]; count?: 'failures'; delay?: { max: string } }[] = [
   {},
