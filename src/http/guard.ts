@@ -251,7 +251,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 
   async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
-    return this.#exempt(await this.#parts.deadline.bound(exemption, 'skip'), request, response)
+    const { functions = '' } = this.#exemptions ?? {}
+    return this.#exempt(await this.#parts.deadline.bound(exemption, functions), request, response)
   }
 
   async #findPlanLater(plan: Promise<PlanLike>, request: Request, response: Response): Promise<boolean> {

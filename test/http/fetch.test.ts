@@ -263,6 +263,17 @@ describe('an address', () => {
     rateLimit({ ...byUser, keys: { user: byHeader('x-user') } })
   })
 
+  test('that a platform has to report is no reason to advise another platform', async () => {
+    forgetWarnings()
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const limit = rateLimit({ ...hourly(9), keys: byIp({ platform: 'vercel', warn: false }) })
+    const forged = new Request('http://x/', { headers: { 'cf-connecting-ip': '192.0.2.1' } })
+    expect((await limit(forged)).response?.status).toBe(403)
+    expect(JSON.stringify(warned.mock.calls)).not.toContain('HEADGATE_FORWARDED')
+    warned.mockRestore()
+    forgetWarnings()
+  })
+
   test('that is missing from a request is refused, with a warning, and no quota is shared', async () => {
     forgetWarnings()
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)

@@ -15,6 +15,7 @@ const options: Record<string, (hangs: () => unknown) => object> = {
     keys: { user },
   }),
   skip: (skip) => ({ policies: '9/1h', skip }),
+  deny: (deny) => ({ policies: '9/1h', deny }),
   cost: (cost) => ({ policies: '9/1h', cost }),
   calendar: (calendar) => ({ policies: calendarWindow({ limit: 9, every: 'month', anchor: 'caller' }), calendar }),
   policies: (policies) => ({ policies }),
@@ -27,7 +28,7 @@ contract((app) => {
     const { status, body } = await get(url)
     expect([status, body]).toEqual([
       500,
-      expect.stringMatching(/^(keys|skip|cost|calendar|policies) did not answer within 20 ms/),
+      expect.stringMatching(/^(keys|skip|deny|cost|calendar|policies) did not answer within 20 ms/),
     ])
     expect(handled()).toBe(0)
   })

@@ -32,8 +32,8 @@ export class Headers {
     const { dialects, near, legacy: names, pk } = readHeaders(option)
     const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
     if (pk !== undefined && !dialects.some((dialect) => draftOf(dialect)?.withoutWindow)) {
-      const which = "'draft-8', 'draft-11' or a list with one of them, because only these have pk,"
-      throw invalidOption('headers: dialects', which, dialects, "Write dialects: 'draft-11', or leave pk out.")
+      const which = "'draft-8', 'draft-11' or a list with one of them, because only these have pk"
+      throw invalidOption('headers: dialects', which, dialects.join(), "Write dialects: 'draft-11', or leave pk out.")
     }
     const all = reportedOf(policies)
     const windows = shownByWindows(policies)

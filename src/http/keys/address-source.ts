@@ -62,7 +62,7 @@ export function withAddressOf<Request, Response, View extends RequestView<Reques
   const find = addressSource(keys)?.find
   if (find === undefined) return framework
   const address = (request: Request) => find(request, framework)
-  return Object.create(framework, { address: { value: address } }) as View
+  return Object.create(framework, { address: { value: address }, trustsProxy: { value: () => true } }) as View
 }
 
 /**

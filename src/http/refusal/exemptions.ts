@@ -13,6 +13,8 @@ export class Exemptions<Request, Response> {
   readonly #deny: Rule<Request, Response> | undefined
   readonly #allow: AddressList | undefined
   readonly #skip: GuardOptions<Request, Response>['skip']
+  /** The names of the options that are functions, for the error of a function that takes too long. */
+  readonly functions: string
 
   constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
     const { deny, allow, skip } = options
@@ -23,6 +25,8 @@ export class Exemptions<Request, Response> {
     else if (deny !== undefined) this.#deny = listRule(framework, this.#addressOf, deny)
     this.#allow = allow === undefined ? undefined : new AddressList(allow, 'allow')
     this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
+    const functions = Object.entries({ deny, skip }).filter(([, option]) => typeof option === 'function')
+    this.functions = functions.map(([name]) => name).join(' or ')
   }
 
   /** True if the middleware has one of the options `deny`, `allow` and `skip`. If false, every request is limited. */
