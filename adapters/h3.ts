@@ -15,6 +15,7 @@ import {
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
+import { isResponse } from './response-fields.ts'
 import { answerOf } from './web/index.ts'
 
 export { h3Framework }
@@ -90,7 +91,7 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
   try {
     const value = await answer.make(next)
-    if (opensWebSocket(value)) {
+    if (opensWebSocket(value, event)) {
       // With these fields, h3 would make a copy of the response that lacks `crossws`.
       for (const name of [...event.res.errHeaders.keys()]) event.res.errHeaders.delete(name)
       answer.end(101, true)
@@ -108,6 +109,6 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
 }
 
 /** True for the response of `defineWebSocketHandler`: the server opens a WebSocket with the hooks in its property `crossws`. */
-function opensWebSocket(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'crossws' in value
+function opensWebSocket(value: unknown, { req }: H3Event): boolean {
+  return isResponse(value) && 'crossws' in value && req.headers.get('upgrade')?.toLowerCase() === 'websocket'
 }

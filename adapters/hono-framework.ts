@@ -97,7 +97,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       else answerOf(context).whenEnded(done, context.req.raw.signal, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
-    held: (context) => answerOf(context).hold(nodeResponse(context) ?? upgradeSocket(context)),
+    held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status

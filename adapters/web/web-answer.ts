@@ -1,4 +1,5 @@
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
+import type { EndingResponse } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
@@ -13,7 +14,8 @@ type Answering = Pick<Request, 'method' | 'headers'>
 /** The part of a socket of node:http that an answer needs. */
 export interface ClosingSocket {
   readonly destroyed: boolean
-  once(event: 'close', listener: () => void): unknown
+  readonly bytesWritten: number
+  once(event: 'finish' | 'close', listener: () => void): unknown
 }
 
 interface End {
@@ -51,7 +53,7 @@ export class Answer {
   #reads = 0
   #progress = 0
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
-  /** True if the end of the request is the end of its connection, unless a response with a body ends before. */
+  /** True if the end of an upgraded request is the end of its connection. */
   #closes = false
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
@@ -78,7 +80,7 @@ export class Answer {
       this.#closes = socket !== undefined
       if (signal?.aborted || socket?.destroyed) this.#tell({ status: 0, aborted: true })
       else signal?.addEventListener('abort', () => this.#left(), { once: true })
-      socket?.once('close', () => this.#left())
+      for (const event of ['finish', 'close'] as const) socket?.once(event, () => this.#left())
     }
     if (this.#end === undefined) this.#waiting.push(done)
     else done(0, true)
@@ -87,11 +89,15 @@ export class Answer {
   /**
    * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of this
    * function returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
-   * before. Undefined if a response or a socket of node:http reports the end.
+   * before. Undefined if a response of node:http reports the end.
+   * @param socket the socket of a request that may upgrade its connection. The number also grows after the upgrade was answered: before,
+   *   maybe no code reads the socket, and an unread socket does not report its close
    */
-  hold(node: object | undefined): (() => number) | undefined {
+  hold(node: EndingResponse | undefined, socket?: ClosingSocket): (() => number) | undefined {
     this.#held = true
-    return node === undefined ? () => this.#progressed() : undefined
+    const before = socket?.bytesWritten ?? 0
+    const answered = () => socket !== undefined && socket.bytesWritten > before
+    return node === undefined ? () => (answered() ? ++this.#progress : this.#progressed()) : undefined
   }
 
   async make<Made>(handler: () => MaybePromise<Made>): Promise<Made> {
@@ -166,8 +172,10 @@ export class Answer {
   #watch(response: Response, { method, headers }: Answering): void {
     this.response = response
     this.#passed = undefined
-    if (hasUpgraded(response, headers)) {
-      if (!this.#closes) this.end(response.status, true)
+    const upgraded = hasUpgraded(response, headers)
+    if (upgraded || this.#closes) {
+      // In answer to a request for an upgrade, @hono/node-server sends no body.
+      if (upgraded !== this.#closes) this.end(response.status, upgraded)
       return
     }
     const end = (aborted: boolean) => this.end(response.status, aborted || !isStatus(response.status))

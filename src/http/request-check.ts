@@ -246,7 +246,7 @@ export class RequestCheck<Request, Response> {
     const { counted, byRoute } = this.#parts
     const before = byRoute ? counted.of(request) : undefined
     if (before === undefined || before === 'exempt') return this.#reserve(key, cost, calendar, request, response)
-    if (counted.keep(before, cost)) return true
+    if (!this.#parts.framework.left?.(response) && counted.keep(before, cost)) return true
     return before.held.undo().then(() => this.#reserve(key, cost, calendar, request, response, before))
   }
 

@@ -148,7 +148,7 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
 /**
  * The cost of a call under the policies of an override, which may have other names than the policies of the plan. If the cost is a record,
  * an enforced policy that the record does not name takes 1 unit, and such a shadow policy takes 0 units. A cost of a list that would take
- * nothing, because its policies are gone, takes its largest number from each policy: otherwise such a cost would always be admitted.
+ * nothing, because its policies are gone, takes 1 unit: otherwise such a cost would always be admitted.
  * @param plan the policies for which the caller wrote the cost
  * @throws HeadgateError as `askedBy` does for these policies
  */
@@ -161,14 +161,15 @@ export function costUnderOverride(
   if (typeof cost !== 'object' || cost === null) return cost
   askedBy(cost, plan, store)
   const counted = policies.filter(({ algorithm }) => !algorithm.punishes)
+  const enforced = counted.filter(({ shadow }) => !shadow)
   const unitsUnder = (costs: Readonly<Record<string, number>>, { name, shadow }: Policy) =>
     Object.hasOwn(costs, name) ? (costs[name] as number) : shadow ? 0 : 1
   const all = (units: (policy: Policy) => number) => Object.fromEntries(counted.map((each) => [each.name, units(each)]))
   const renamed = (costs: Readonly<Record<string, number>>) => all((policy) => unitsUnder(costs, policy))
   if (!isCostList(cost)) return renamed(cost as Readonly<Record<string, number>>)
   return cost.map((costs) => {
-    const isFree = counted.every((policy) => policy.shadow || unitsUnder(costs, policy) === 0)
-    return isFree ? all(() => Math.max(0, ...Object.values(costs))) : renamed(costs)
+    const isFree = enforced.length > 0 && enforced.every((policy) => unitsUnder(costs, policy) === 0)
+    return isFree ? all((policy) => (policy.shadow ? unitsUnder(costs, policy) : 1)) : renamed(costs)
   })
 }
 

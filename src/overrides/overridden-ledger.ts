@@ -79,7 +79,9 @@ function afterEnd(decision: Decision, later: Decision, until: number): Decision 
     const resetAfter = from(verdict.resetAfter, next?.resetAfter)
     // If the next unit makes the quota full, the two times stay equal: fields such as `t` of draft-11 compare them.
     const isFull = nextAfter === verdict.resetAfter
-    const units = nextAfter !== undefined && { nextAfter: isFull ? resetAfter : from(nextAfter, next?.retryAfter) }
+    const units = nextAfter !== undefined && {
+      nextAfter: isFull ? resetAfter : from(nextAfter, next?.nextAfter ?? next?.retryAfter),
+    }
     return { ...verdict, retryAfter: from(verdict.retryAfter, next?.retryAfter), resetAfter, ...units }
   })
   const tried = decision.tried?.map((each, n) => {

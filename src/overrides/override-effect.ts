@@ -1,10 +1,16 @@
-import { HeadgateError } from '../common/index.ts'
+import { HeadgateError, shown } from '../common/index.ts'
 import { type Chain, derivePolicies, type Entry } from './derive-policies.ts'
 import { invalid, type TargetLimiter } from './override-end.ts'
 import { type Override, type OverrideRecord, unpackPolicy } from './override-record.ts'
 
 /** @throws HeadgateError `HEADGATE_OVERRIDE` if the limiter cannot have the numbers or the policies of the override */
 export function checkEffect(limiter: TargetLimiter, record: OverrideRecord): void {
+  const { check, scopes } = limiter
+  const { scope } = record
+  if (check !== undefined && scope !== undefined && scopes.length > 0 && !scopes.includes(scope)) {
+    const own = shown(scopes[0])
+    throw invalid(`no policy of this limiter has the scope ${shown(scope)}. Write policy('5/1m', { scope: ${own} }).`)
+  }
   const misfit = misfitOf(limiter, record)
   if (misfit === undefined) return
   const what =
@@ -35,7 +41,7 @@ function misfitOf({ policies: plan, check }: TargetLimiter, record: OverrideReco
   const chain: Chain = { id: 0, entries: [entry], until: Infinity, isRest: true }
   const isFor = (scope: string) => record.scope === undefined || record.scope === scope
   const derived = derivePolicies(plan, (scope) => (isFor(scope) ? chain : undefined))
-  if (derived.misfit !== undefined || !derived.renamed) return derived.misfit
+  if (!derived.renamed) return derived.applied.length === 0 ? derived.misfit : undefined
   try {
     check(derived.policies)
     return undefined

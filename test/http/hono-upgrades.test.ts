@@ -1,4 +1,5 @@
 /* WebSockets of Hono on @hono/node-server, over real sockets: an upgrade has no response, and its connection stays open. */
+import { connect } from 'node:net'
 import { type ServerType, serve, upgradeWebSocket, type WebSocketServerLike } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { Hono } from 'hono'
@@ -23,6 +24,8 @@ async function served(policies: PolicyLike[], options: HonoOptions = {}) {
     upgradeWebSocket(() => ({ onMessage })),
   )
   app.get('/plain', (context) => context.body(null))
+  app.get('/text', (context) => context.text('text'))
+  app.get('/denied', (context) => context.text('denied', 401))
   const sockets = new WebSocketServer({ noServer: true }) as unknown as WebSocketServerLike
   const server = await new Promise<ServerType>((resolve) => {
     const options = { fetch: app.fetch, port: 0, hostname: '127.0.0.1', websocket: { server: sockets } }
@@ -39,8 +42,18 @@ async function served(policies: PolicyLike[], options: HonoOptions = {}) {
       socket.on('error', ({ message }) => resolve({ socket, answer: message }))
     })
   }
+  /** Asks for an upgrade, and never ends its half of the connection. Returns the status. */
+  const raw = (path: string) =>
+    new Promise<number>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      ended.push(() => socket.destroy())
+      const fields =
+        'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n`)
+      socket.once('data', (data) => resolve(Number(String(data).split(' ')[1])))
+    })
   const used = async () => (await limiter.peek('k')).policies.map((policy) => policy.used)
-  return { open, used }
+  return { open, raw, used }
 }
 
 test('an upgrade counts, whatever count says', async () => {
@@ -62,4 +75,12 @@ test('a connection has its unit in flight until it closes', async () => {
   expect((await open()).answer).toBe('echo hi')
   for (const socket of ['/plain', '/nowhere']) await open(socket)
   await expect.poll(async () => (await used())[1]).toBe(2)
+})
+
+test('an ordinary answer to a request for an upgrade ends it, although its client keeps the connection half open', async () => {
+  const { raw, used } = await served(['100/1h', '2 at once'], { count: 'successes' })
+  const statuses = []
+  for (const path of ['/plain', '/text', '/denied', '/nowhere', '/text']) statuses.push(await raw(path))
+  expect(statuses).toEqual([200, 200, 401, 404, 200])
+  await expect.poll(used).toEqual([3, 0])
 })

@@ -297,6 +297,18 @@ test('a limit counts twice, and warns, if a request passes it twice and no route
   expect(await used(limiter)).toEqual([2])
 })
 
+test.each([1, 2])('a client that leaves before its route says the cost %i is stopped', async (cost) => {
+  const limiter = new RateLimiter({ policies: [hourly, concurrency({ limit: 5 })], store: stillStore().store })
+  let left = false
+  const around = createGuard({ ...plainFramework, left: () => left }, { limiter, keys })
+  const route = around.withCost({ hour: cost, 'at-once': 1 })
+  const same = around.withCost(1)
+  const [request, response]: [PlainRequest, PlainResponse] = [{}, new PlainResponse()]
+  expect(await around.check(request, response)).toBe(true)
+  left = true
+  expect(await (cost === 1 ? same : route).check(request, response)).toBe(false)
+})
+
 test('with delay, a request that has waited for the limit may wait for its route only until max', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {

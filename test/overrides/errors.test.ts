@@ -264,6 +264,22 @@ test('a policy of a plan that cannot have the numbers stays as it is, and says s
   expect(await plan.overrides()).toMatchObject([{ effective: false }])
 })
 
+test('a scale that some policies of the limiter can have', async () => {
+  const log = slidingWindow({ name: 'log', limit: 10, window: '1m' })
+  const limiter = new RateLimiter({ policies: [slidingWindow({ name: 'big', limit: 2 ** 44, window: '1m' }), log] })
+  expect(await limiter.override('*', { scale: 1000 })).toMatchObject({ effective: true })
+  expect((await limiter.consume('x')).policies.map(({ limit }) => limit)).toEqual([2 ** 44, 10_000])
+})
+
+test('policies for all keys of a scope that the limiter does not have', async () => {
+  await expect(two().override('*', { policies: '5/1m' })).rejects.toMatchObject({
+    code: 'HEADGATE_OVERRIDE',
+    message: expect.stringContaining(
+      `no policy of this limiter has the scope "default". Write policy('5/1m', { scope:`,
+    ),
+  })
+})
+
 test('two overrides give two scopes a policy of the same name', async () => {
   const limiter = two()
   await limiter.override({ user: 'x' }, { policies: '9/1m' })

@@ -347,6 +347,10 @@ describe('calls', () => {
     expect(await used()).toEqual([1])
     await limiter.consume('eve', { cost: cost.slice(1) })
     expect(await used()).toEqual([3])
+    await limiter.override('sue', {
+      policies: fixedWindow({ name: 's', limit: 9, window: '1h', shadow: true }),
+    })
+    expect(await limiter.consume('sue', { cost })).toMatchObject({ allowed: true, policies: [{ name: 's', used: 0 }] })
   })
 
   test('inspect, list, bans, reset and events show what decides', async () => {
