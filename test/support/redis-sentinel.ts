@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { atExit } from './at-exit.ts'
 import { freePort } from './ports.ts'
 
-/** A single sentinel that watches one master. It is a quorum of one. */
+/** A single sentinel that watches one master. It is a quorum of one, and ends with the process of the test. */
 export async function startSentinel(master: number): Promise<{ port: number; stop: () => void }> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'headgate-sentinel-'))
@@ -19,11 +20,10 @@ export async function startSentinel(master: number): Promise<{ port: number; sto
   ]
   writeFileSync(file, settings.join('\n'))
   const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' })
-  return {
-    port,
-    stop() {
-      child.kill('SIGKILL')
-      rmSync(folder, { recursive: true, force: true })
-    },
+  const stop = () => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
   }
+  atExit(stop)
+  return { port, stop }
 }
