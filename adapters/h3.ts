@@ -16,7 +16,7 @@ import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
 import { isResponse } from './response-fields.ts'
-import { answerOf } from './web/index.ts'
+import { answerOf, asksForWebSocket } from './web/index.ts'
 
 export { h3Framework }
 
@@ -80,7 +80,7 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
   const answer = answerOf(event)
   // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
-  return answer.awaited || event.req.headers.has('upgrade') ? answered(event, next) : next()
+  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next) : next()
 }
 
 /**
@@ -110,5 +110,5 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
 
 /** True for the response of `defineWebSocketHandler`: the server opens a WebSocket with the hooks in its property `crossws`. */
 function opensWebSocket(value: unknown, { req }: H3Event): boolean {
-  return isResponse(value) && 'crossws' in value && req.headers.get('upgrade')?.toLowerCase() === 'websocket'
+  return isResponse(value) && 'crossws' in value && asksForWebSocket(req.headers)
 }

@@ -7,6 +7,7 @@ import {
   addressView,
   answerOf,
   answerWriter,
+  asksForWebSocket,
   type ClosingSocket,
   clientHasLeft,
   finderOver,
@@ -48,10 +49,10 @@ function nodeResponse(context: Context): NodePair['res'] {
   return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
-/** The socket of node:http, if @hono/node-server passes no response, because the request may upgrade its connection. */
+/** The socket of node:http for a request that asks for a WebSocket. @hono/node-server passes no response with such a request. */
 function upgradeSocket(context: Context): ClosingSocket | undefined {
-  const socket = nodeResponse(context) === undefined ? honoNodePair(context)?.req?.socket : undefined
-  return socket as (typeof socket & ClosingSocket) | undefined
+  if (nodeResponse(context) !== undefined || !asksForWebSocket(context.req.raw.headers)) return undefined
+  return honoNodePair(context)?.req?.socket as ClosingSocket | undefined
 }
 
 /** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next matched handler is used. */

@@ -5,4 +5,5 @@
 
 export { addressView, clientHasLeft, finderOver, toldFinder } from './client-address.ts'
 export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+export { asksForWebSocket } from './upgrades.ts'
 export { type Answer, answerOf, answerWriter, type ClosingSocket } from './web-answer.ts'

@@ -3,6 +3,7 @@ import type { EndingResponse } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
+import { hasUpgraded } from './upgrades.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or a value in place of a Response: Bun accepts undefined after an upgrade to a WebSocket. */
@@ -205,14 +206,6 @@ export class Answer {
 /** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route makes the real response later. False without a Response. */
 function passesOn({ headers }: Partial<Response>): boolean {
   return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
-}
-
-/**
- * True if the connection was upgraded, such as to a WebSocket, so that there is no response. Hono returns an empty response with status
- * 200 on Bun and on Node, where status 101 is invalid.
- */
-function hasUpgraded({ status, body }: Response, headers: Headers | undefined): boolean {
-  return status === 101 || (status === 200 && body === null && headers?.get('upgrade')?.toLowerCase() === 'websocket')
 }
 
 /** True for a valid status. False for the status 0 of `Response.error()`, and for undefined (there is no Response). */

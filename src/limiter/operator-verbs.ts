@@ -209,8 +209,8 @@ export abstract class Operations<Limiter extends object> {
    *     await limiter.override('*', { scale: 0.1, until: '30m', reason: 'incident 311' })
    *
    * Rejects with HeadgateError `HEADGATE_OVERRIDE` if the override is invalid, if the limiter cannot have its policies, or if another override
-   * already sets the limit of the same policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the
-   * store cannot store overrides, and with the store's error if the store fails.
+   * already sets the limit of the same policy for the same keys (scales may overlap). Rejects with `HEADGATE_KEY` if the key is invalid,
+   * with `HEADGATE_UNSUPPORTED` if the store cannot store overrides, and with the store's error if the store fails.
    */
   async override(target: OverrideTarget, options: OverrideOptions): Promise<Override> {
     return (await this.plans.overrides.load()).add(this.overridden(), target, options)

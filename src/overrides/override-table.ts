@@ -215,11 +215,16 @@ export class OverrideView<Limiter> {
     }
   }
 
-  /** The match without the last override with `policies`. Null if there is none: an override never makes a call fail. */
+  /**
+   * The match without an override with `policies`: one that the limiter refuses also alone, or else the last one. Null if there is none: an
+   * override never makes a call fail.
+   */
   #without(chains: readonly (Chain | undefined)[], error: unknown): Match<Limiter> | null {
-    const last = chains.findLastIndex((chain) => chain?.entries.some(replaces))
-    if (last === -1) return null
-    const { entries, ...chain } = chains[last] as Chain
+    const hasPolicies = (chain: Chain | undefined) => chain?.entries.some(replaces)
+    const alone = chains.findLastIndex((chain, n) => hasPolicies(chain) && !this.#holds(chain, n))
+    const at = alone === -1 ? chains.findLastIndex(hasPolicies) : alone
+    if (at === -1) return null
+    const { entries, ...chain } = chains[at] as Chain
     const refused = entries.find(replaces) as Entry
     const { id } = refused.record
     const fix = 'Remove the override, and write another one whose policies have names of their own.'
@@ -228,7 +233,22 @@ export class OverrideView<Limiter> {
       `The policies of the override ${shown(id)} change nothing under a plan. ${reason(error)} ${fix}`,
       id,
     )
-    return this.#under(chains.with(last, { ...chain, entries: entries.filter((entry) => entry !== refused) }))
+    return this.#under(chains.with(at, { ...chain, entries: entries.filter((entry) => entry !== refused) }))
+  }
+
+  /** True if the limiter can have the policies under this chain, for the scope with index `n`, and under no other. */
+  #holds(chain: Chain | undefined, n: number): boolean {
+    const { scopes, plan } = this.#limiter
+    try {
+      this.#limiter.derive(
+        derivePolicies(plan, (scope) => (scopes[n] === scope ? chain : undefined)).policies,
+        'some',
+        [],
+      )
+      return true
+    } catch {
+      return false
+    }
   }
 }
 

@@ -278,6 +278,21 @@ describe('plans', () => {
     expect((await plan.overrides()).map(({ effective }) => effective)).toEqual([true, false, false])
   })
 
+  test('of two overrides with policies, only the one that a plan cannot have is left out', async () => {
+    const scopes = ['user', 'team', 'address']
+    const own = (last: string) =>
+      scopes.map((scope) => policy('9/1h', { name: scope === 'team' ? last : scope, scope }))
+    const limiter = new RateLimiter({ policies: own('team'), store: store() })
+    const plan = limiter.withPlan(own('clash'))
+    const trial = (name: string) => ({ policies: policy('3/1h', { name }) })
+    await limiter.override({ user: 'k' }, trial('clash'))
+    await limiter.override({ address: 'k' }, trial('fine'))
+    const key = { user: 'k', team: 'k', address: 'k' }
+    expect(await limits(limiter, key)).toEqual([3, 9, 3])
+    expect(await limits(plan, key)).toEqual([9, 9, 3])
+    expect((await plan.overrides()).map(({ effective }) => effective)).toEqual([false, true])
+  })
+
   test('policies replace the one that asks for the calendar of the customer, whom every call still names', async () => {
     const month = calendarWindow({ name: 'month', limit: 9, every: 'month', anchor: 'caller', scope: 'user' })
     const limiter = new RateLimiter({ policies: [month, quota('50/day', { scope: 'team' })], store: store() })

@@ -45,7 +45,7 @@ export class SqliteFile {
   readonly #clear: SqliteStatement
   /**
    * True if the driver closes a statement that fails. libsql, whose statements have `interrupt`, leaves the statement open: if the file was
-   * locked, all later transactions then fail, or what they write is lost. So a statement that may find the file locked is not prepared there.
+   * locked, all later transactions then fail, or what they write is lost. So prepared statements that write run there only with the lock.
    */
   readonly #closes: boolean
   readonly #place: FilePlace
