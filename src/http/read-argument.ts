@@ -56,9 +56,11 @@ export function readArgument<Request, Response>(
   }
   const options = guardOptionsOf(argument, defaults)
   if ('limiter' in argument) {
+    if (!(argument.limiter instanceof RateLimiter)) {
+      throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
+    }
     knownOptions('rateLimit', argument, ['limiter', ...guardOptions])
-    if (argument.limiter instanceof RateLimiter) return { limiter: argument.limiter, options }
-    throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
+    return { limiter: argument.limiter, options }
   }
   if (!('policies' in argument)) {
     knownOptions('rateLimit', argument, [...windowOptions])

@@ -1,5 +1,5 @@
 import fastify from 'fastify'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/fastify/index.ts'
 import { concurrency, fixedWindow, RateLimiter, type RequestDecision } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
@@ -69,12 +69,18 @@ test('any option of a middleware may change: what counts, settle, delay, who is 
 })
 
 test('the routes of a limit share its queue of waiting requests', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const app = fastify()
-  await app.register(rateLimit({ policies: '1/20ms token-bucket', keys, delay: { max: '1s', queue: 4 } }))
+  const { store } = stillStore()
+  await app.register(rateLimit({ policies: '1/1s token-bucket', keys, store, delay: { max: '1s', queue: 4 } }))
   const costs = [1, 1, 1, 1].map((cost, n) => ({ cost, url: `/${n}` }))
   for (const { cost, url } of costs) app.get(url, { config: { rateLimit: { cost } } }, ok)
   // One request is admitted at once, and one key may fill a quarter of the four places.
-  const seen = await Promise.all(costs.map(({ url }) => app.inject(url)))
+  const answers = Promise.all(costs.map(({ url }) => app.inject(url)))
+  await expect.poll(() => vi.getTimerCount()).toBe(1)
+  vi.runAllTimers()
+  const seen = await answers
   expect(seen.map(({ statusCode }) => statusCode)).toEqual([200, 200, 429, 429])
 })
 
