@@ -1,4 +1,4 @@
-import { type MaybePromise, misplaced } from '../src/common/index.ts'
+import { invalidOption, type MaybePromise, misplaced } from '../src/common/index.ts'
 import {
   type Cost,
   createGuard,
@@ -60,6 +60,7 @@ interface FetchLimit<Context> {
   /**
    * Wraps a handler, so that the handler gets only admitted requests. The rate limit fields are set on the handler's response.
    * The handler finds the decision on `request.rateLimit`, and gets all arguments of the wrapper.
+   * @throws HeadgateError if the handler is not a function
    */
   wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
     handler: (request: RateLimited<Given>, ...rest: Rest) => MaybePromise<Answered>,
@@ -134,6 +135,7 @@ function limitOf<Context>(guard: FetchGuard<Context>): FetchLimit<Context> {
     return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
   }
   const wrap = (handler: Handler) => {
+    if (typeof handler !== 'function') throw notHandler(handler)
     return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
       const call = callOf(request, rest[0] as Context)
       const admitted = guard.check(call, call)
@@ -156,6 +158,11 @@ type Handler = (request: Request, ...rest: unknown[]) => MaybePromise<Response |
 function callOf<Context>(request: Request, context: Context): Call<Context> {
   if (request?.arrayBuffer === undefined) throw misplaced('headgate/fetch')
   return new FetchCall(request, context)
+}
+
+/** The error for a handler that is not there, as when two modules import each other. */
+function notHandler(given: unknown) {
+  return invalidOption('wrap: handler', 'a function', given, 'Write limit.wrap((request) => new Response()).')
 }
 
 function badRequest(): Response {

@@ -310,6 +310,13 @@ describe('an address', () => {
   )
 })
 
+test('a handler that is not a function is an error at the start', () => {
+  const wrong = expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining('wrap: handler') })
+  for (const handler of [undefined, new Response('hello')]) {
+    expect(() => rateLimit('1/1h', { address }).wrap(handler as never)).toThrow(wrong)
+  }
+})
+
 test('the types of a handler stay its own', () => {
   interface NextishRequest extends Request {
     readonly nextUrl: URL
