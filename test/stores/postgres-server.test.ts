@@ -344,14 +344,19 @@ test.each([
   await limiter.peek('k')
   const client = await own.connect()
   const query = client.query.bind(client) as (text: string) => Promise<unknown>
+  let reply = () => {}
+  const failed = new Promise<void>((resolve) => {
+    reply = resolve
+  })
   async function repliesLate(text: string) {
     const result = await query(text)
-    if (/set record|execute/.test(text)) await new Promise((resolve) => setTimeout(resolve, 300))
+    if (/set record|execute/.test(text)) await failed
     return result
   }
   Object.assign(client, { query: repliesLate })
   client.release()
   expect((await failure(limiter.consume('k', { cost: 3 }))).code).toBe('HEADGATE_STORE_TIMEOUT')
+  reply()
   Object.assign(client, { query })
   await expect.poll(() => limiter.peek('k').catch(() => undefined)).toMatchObject({ remaining: 100 })
 })
