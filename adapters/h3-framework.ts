@@ -1,9 +1,8 @@
 import type { H3Event } from 'h3'
-import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
-import type { NodePair } from './node-pair.ts'
-import { addressView, answerOf, clientHasLeft, finderOver, toldFinder } from './web/index.ts'
+import { type NodePair, ownResponse } from './node-pair.ts'
+import { addressView, answerOf, clientHasLeft, finderOver, toldFinder, whenAnswered } from './web/index.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -32,6 +31,10 @@ type Node = NodePair & { readonly trustProxy?: unknown }
 
 function nodeOf({ req }: H3Event): Node | undefined {
   return req.runtime?.node as Node | undefined
+}
+
+function responseOf(event: H3Event): Node['res'] {
+  return ownResponse(event.req, nodeOf(event))
 }
 
 /** The parts of the requests of srvx that have the address of the connection on Bun and Deno. */
@@ -85,18 +88,16 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     headersSent: () => false,
     complete: () => false,
     ended(event, done) {
-      const response = nodeOf(event)?.res
       const ended = (status: number, aborted: boolean) => {
         // h3 clears the status of `event.res` before the response ends. Set the status again, because a `count` function may read
         // it.
         event.res.status = status
         done(status, aborted)
       }
-      if (response) whenEnded(response, ended)
-      else answerOf(event).whenEnded(ended, event.req.signal)
+      whenAnswered(answerOf(event), event.req, nodeOf(event), ended)
     },
-    left: (event) => clientHasLeft(nodeOf(event)?.res, event.req),
-    held: (event) => answerOf(event).hold(nodeOf(event)?.res),
+    left: (event) => clientHasLeft(responseOf(event), event.req),
+    held: (event) => answerOf(event).hold(responseOf(event)),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)
       // h3 sends `errHeaders` if the status is 400 or higher, and `headers` otherwise.

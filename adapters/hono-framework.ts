@@ -1,8 +1,7 @@
 import type { Context } from 'hono'
-import { whenEnded } from '../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
-import { type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
+import { type NodePair, nodePair, ownResponse, pairBeside } from './node-pair.ts'
 import {
   addressView,
   answerOf,
@@ -12,6 +11,7 @@ import {
   clientHasLeft,
   finderOver,
   toldFinder,
+  whenAnswered,
 } from './web/index.ts'
 
 /** The part of the result of `getConnInfo` that has the client's address. */
@@ -44,15 +44,21 @@ export function honoNodePair({ env }: Context): Partial<NodePair> | undefined {
   return pairBeside(env)
 }
 
+/** Request and response of node:http, from @hono/node-server or srvx. Undefined on other servers. */
+function pairOf(context: Context): Partial<NodePair> | undefined {
+  return honoNodePair(context) ?? nodePair(context.req.raw)
+}
+
 /** The response object of node:http, which emits an event when the response has ended. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
-  return honoNodePair(context)?.res ?? pairOf(context.req.raw)?.res
+  return ownResponse(context.req.raw, pairOf(context))
 }
 
 /** The socket of node:http for a request that asks for a WebSocket. @hono/node-server passes no response with such a request. */
 function upgradeSocket(context: Context): ClosingSocket | undefined {
-  if (nodeResponse(context) !== undefined || !asksForWebSocket(context.req.raw.headers)) return undefined
-  return honoNodePair(context)?.req?.socket as ClosingSocket | undefined
+  const pair = pairOf(context)
+  if (pair === undefined || pair.res !== undefined || !asksForWebSocket(context.req.raw.headers)) return undefined
+  return pair.req?.socket as ClosingSocket | undefined
 }
 
 /** The route that matched. In `app.use`, Hono reports the pattern of the middleware, so the next matched handler is used. */
@@ -93,9 +99,8 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     headersSent: ({ finalized }) => finalized,
     complete: ({ finalized }) => finalized,
     ended(context, done) {
-      const response = nodeResponse(context)
-      if (response) whenEnded(response, done)
-      else answerOf(context).whenEnded(done, context.req.raw.signal, upgradeSocket(context))
+      const { raw } = context.req
+      whenAnswered(answerOf(context), raw, pairOf(context), done, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
     held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),

@@ -15,6 +15,7 @@ import {
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
+import { ownResponse } from './node-pair.ts'
 import { type Answer, answerOf } from './web/index.ts'
 
 export { type ConnInfo, honoFramework }
@@ -107,8 +108,8 @@ function refused(context: Context): Response | undefined {
  * twice as long.
  */
 function addFields(context: Context, answer: Answer): void {
-  const node = honoNodePair(context)?.res
-  if (node?.headersSent === false) {
+  const node = ownResponse(context.req.raw, honoNodePair(context))
+  if (node?.headersSent === false && !answer.awaited) {
     answer.setOn(node)
     return
   }

@@ -1,10 +1,10 @@
 import { atOnce } from '../../src/common/index.ts'
-import { whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
-import { type NodePair, nodePair, pairBeside } from '../node-pair.ts'
+import { type NodePair, nodePair, ownResponse, pairBeside } from '../node-pair.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
 import { type Answer, answerOf, answerWriter, isStatus } from './web-answer.ts'
+import { whenAnswered } from './when-answered.ts'
 
 declare global {
   interface Request {
@@ -75,7 +75,11 @@ export class FetchCall<Context> implements FetchExchange<Context> {
 
   /** The response of node:http, which reports its end. Undefined in other runtimes. */
   get nodeResponse(): NodePair['res'] {
-    return nodePair(this.request)?.res ?? pairBeside(this.context)?.res
+    return ownResponse(this.request, this.#pair)
+  }
+
+  get #pair(): Partial<NodePair> | undefined {
+    return nodePair(this.request) ?? pairBeside(this.context)
   }
 
   /** Calls `done` once: after the response has ended, or in `finish`. */
@@ -86,8 +90,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
       if (ends.delete(once)) done(status, aborted)
     }
     ends.add(once)
-    if (this.nodeResponse) whenEnded(this.nodeResponse, once)
-    else this.answer.whenEnded(once, this.request.signal)
+    whenAnswered(this.answer, this.request, this.#pair, once)
   }
 
   /** Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. */

@@ -7,3 +7,4 @@ export { addressView, clientHasLeft, finderOver, toldFinder } from './client-add
 export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 export { asksForWebSocket } from './upgrades.ts'
 export { type Answer, answerOf, answerWriter, type ClosingSocket } from './web-answer.ts'
+export { whenAnswered } from './when-answered.ts'

@@ -126,6 +126,11 @@ export class Answer {
     this.#settle()
   }
 
+  /** Ends the request if its response exists, because nobody will read the rest of the body. */
+  abandon(): void {
+    if (this.response !== undefined) this.end(this.response.status, false)
+  }
+
   #left(): void {
     this.#tell({ status: this.response?.status ?? 0, aborted: true })
   }

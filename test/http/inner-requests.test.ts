@@ -1,0 +1,123 @@
+/* A batch calls the application for each of its parts, with the environment of the outer request, so that the address is known. */
+import { type HttpBindings, serve } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
+import { H3, serve as serveH3 } from 'h3'
+import { Hono } from 'hono'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { rateLimit as fetchLimit } from '../../adapters/fetch.ts'
+import { rateLimit as h3Limit } from '../../adapters/h3.ts'
+import { rateLimit as honoLimit } from '../../adapters/hono.ts'
+import { concurrency, fixedWindow, type PolicyLike, RateLimiter } from '../../src/index.ts'
+import { get } from '../support/frameworks.ts'
+
+interface Options {
+  readonly limiter: RateLimiter
+  readonly count?: 'failures'
+}
+
+/** Sends one part of a batch. */
+type Part = (status: number) => Promise<Response>
+type Batch = (part: Part) => Promise<unknown>
+
+const keys = () => 'k'
+const loginOf = (request: Request) =>
+  new Response('login', { status: Number(new URL(request.url).searchParams.get('s')) })
+const part = (status: number) => new Request(`http://app/login?s=${status}`)
+
+function hono(options: Options, batch: Batch) {
+  const app = new Hono()
+  app.get('/login', honoLimit({ ...options, keys, connInfo: getConnInfo }), (c) => loginOf(c.req.raw))
+  app.get('/batch', async (c) => c.json(await batch(async (status) => app.request(part(status), {}, c.env))))
+  return listening(serve({ fetch: app.fetch, port: 0 }))
+}
+
+function fetched(options: Options, batch: Batch) {
+  const login = fetchLimit({ ...options, keys }).wrap((request: Request, _env: HttpBindings) => loginOf(request))
+  const listener = async (_request: Request, env: HttpBindings) =>
+    Response.json(await batch((status) => login(part(status), env)))
+  return listening(serve({ fetch: listener as never, port: 0 }))
+}
+
+async function h3(options: Options, batch: Batch) {
+  const app = new H3({ silent: true })
+  app.get('/login', ({ req }) => loginOf(req), { middleware: [h3Limit({ ...options, keys })] })
+  app.get('/batch', ({ req }) =>
+    batch(async (status) =>
+      app.fetch(Object.assign(part(status), { runtime: req.runtime as NonNullable<typeof req.runtime> })),
+    ),
+  )
+  const server = serveH3(app, { port: 0, silent: true })
+  await server.ready()
+  onTestFinished(() => server.close(true))
+  return `${server.url}batch`
+}
+
+async function listening(server: ReturnType<typeof serve>): Promise<string> {
+  onTestFinished(() => void server.close())
+  if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}/batch`
+}
+
+describe.each([
+  ['Hono on @hono/node-server', hono],
+  ['fetch on @hono/node-server', fetched],
+  ['h3 on srvx', h3],
+])('%s', (_name, start) => {
+  const hourly = fixedWindow({ name: 'hour', limit: 5, window: '1h' })
+  const statuses = async (send: Part, all: readonly number[]) => {
+    const seen: number[] = []
+    for (const status of all) {
+      const response = await send(status)
+      await response.text()
+      seen.push(response.status)
+    }
+    return seen
+  }
+  const made = (...policies: PolicyLike[]) => {
+    const limiter = new RateLimiter({ policies })
+    return { limiter, used: async () => (await limiter.peek('k')).policies.map((policy) => policy.used) }
+  }
+
+  test('each part counts by its own status, before the batch has ended', async () => {
+    const { limiter, used } = made(hourly)
+    const batch: Batch = async (send) => [await statuses(send, [401, 200, 200, 200, 200, 200, 401]), await used()]
+    const { body, headers } = await get(await start({ limiter, count: 'failures' }, batch))
+    expect(JSON.parse(body)).toEqual([[401, 200, 200, 200, 200, 200, 401], [2]])
+    expect(headers).not.toHaveProperty('x-ratelimit-remaining')
+    expect(await used()).toEqual([2])
+  })
+
+  test('each part has its unit in flight until its body was read', async () => {
+    const { limiter, used } = made(hourly, concurrency({ name: 'busy', limit: 1 }))
+    const { body } = await get(await start({ limiter }, (send) => statuses(send, [200, 200, 200])))
+    expect([JSON.parse(body), await used()]).toEqual([
+      [200, 200, 200],
+      [3, 0],
+    ])
+  })
+
+  test('a part whose body nobody reads ends with the batch', async () => {
+    const { limiter, used } = made(hourly, concurrency({ name: 'busy', limit: 15 }))
+    const batch: Batch = async (send) => [await send(200), await send(404)].map(({ status }) => status)
+    const { body } = await get(await start({ limiter, count: 'failures' }, batch))
+    expect(JSON.parse(body)).toEqual([200, 404])
+    await expect.poll(used).toEqual([1, 0])
+  })
+
+  test('a part that a batch sends after its response has an end of its own', async () => {
+    const { limiter, used } = made(hourly, concurrency({ name: 'busy', limit: 1 }))
+    let ended = () => {}
+    const late = new Promise<void>((resolve) => {
+      ended = resolve
+    })
+    const seen: number[] = []
+    const batch: Batch = async (send) => {
+      void late.then(async () => seen.push(...(await statuses(send, [200, 200]))))
+      return 'later'
+    }
+    await get(await start({ limiter }, batch))
+    ended()
+    await expect.poll(used).toEqual([2, 0])
+    expect(seen).toEqual([200, 200])
+  })
+})
