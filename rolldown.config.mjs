@@ -7,9 +7,12 @@ import { entries } from './rolldown.entries.mjs'
 
 /** What a bundle imports by name. Everything else is bundled: to bundle a dependency, make it a devDependency. */
 const packages = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
-const external = (id) => /^(node:|#platform$)/.test(id) || packages.some((name) => `${id}/`.startsWith(`${name}/`))
+const external = (id) =>
+  /^(node:|cloudflare:|#platform$)/.test(id) || packages.some((name) => `${id}/`.startsWith(`${name}/`))
 
-const platforms = { 'platform/node': 'src/platform/node.ts', 'platform/web': 'src/platform/web.ts' }
+const platforms = Object.fromEntries(
+  ['node', 'web', 'workerd'].map((name) => [`platform/${name}`, `src/platform/${name}.ts`]),
+)
 const absolute = (sources) =>
   Object.fromEntries(Object.entries(sources).map(([name, file]) => [name, `${import.meta.dirname}/${file}`]))
 

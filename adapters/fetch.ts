@@ -44,10 +44,11 @@ interface FetchEnds {
   apply<Given extends Response | undefined>(response: Given): Given
   /**
    * Ends the request, for a handler that returns no Response object. The units in flight (which the request uses until its end) become free
-   * immediately. The option `count` gets the status. If the status is left out, the request counts. Example: `result.end(200)` before a
-   * Lambda function returns its own result object.
+   * immediately. The option `count` gets the status. If the status is left out, the request counts. Resolves after the store knows of the
+   * end, so await the promise if the platform stops the process after a response. Example: `await result.end(200)` before a Lambda function
+   * returns its own result object.
    */
-  end(status?: number): void
+  end(status?: number): Promise<void>
 }
 
 /** A request that a wrapped handler gets, with its decision. Example: `limit.wrap((request: RateLimited<NextRequest>) => ...)`. */
@@ -206,6 +207,6 @@ function isRedirect(thrown: unknown): boolean {
  * WebSocket, ends the request immediately.
  */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
-  if (given === undefined || given === null) call.finish()
+  if (given === undefined || given === null) void call.finish()
   return call.answer.apply(given, call.request)
 }

@@ -1,4 +1,4 @@
-import type { H3Event, Middleware } from 'h3'
+import type { H3Config, H3Event, Middleware } from 'h3'
 import * as h3 from 'h3'
 import { misplaced, tooOld } from '../src/common/index.ts'
 import {
@@ -16,7 +16,7 @@ import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
 import { isResponse } from './response-fields.ts'
-import { answerOf, asksForWebSocket } from './web/index.ts'
+import { type Answer, answerOf, asksForWebSocket } from './web/index.ts'
 
 export { h3Framework }
 
@@ -100,12 +100,39 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
     if (!answer.awaited) return value
     // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
     if (typeof value !== 'symbol') return answer.apply(await h3.toResponse(value, event), event.req)
-    answer.end(404, false)
+    endWithError(event, answer, 404)
     return value
   } catch (error) {
-    answer.end((error as { status?: number } | undefined)?.status ?? 500, false)
+    endWithError(event, answer, (error as { status?: number } | undefined)?.status ?? 500)
     throw error
   }
+}
+
+/** The requests whose response is made from an error after all middleware, with what limiters add to it. */
+const failed = new WeakMap<H3Event, Answer>()
+/** The hook of each application that ends the requests in `failed`. */
+const hooks = new WeakMap<H3Config, H3Config['onResponse']>()
+
+/**
+ * Ends a request that failed. The function `onError` of the application runs later, and may give the response another status, so the
+ * application's hook `onResponse` tells the status.
+ * @param status of the error, for an event without an application
+ */
+function endWithError(event: H3Event, answer: Answer, status: number): void {
+  if (event.app !== undefined && hooked(event.app.config)) failed.set(event, answer)
+  else answer.end(status, false)
+}
+
+/** True if the application has the hook. Adds the hook, before the application's own, unless the configuration is frozen. */
+function hooked(config: H3Config): boolean {
+  const own = config.onResponse
+  if (own !== undefined && hooks.get(config) === own) return true
+  const hook: H3Config['onResponse'] = (response, event) => {
+    failed.get(event)?.end(response.status, false)
+    return own?.(response, event)
+  }
+  hooks.set(config, hook)
+  return Reflect.set(config, 'onResponse', hook)
 }
 
 /** True for the response of `defineWebSocketHandler`: the server opens a WebSocket with the hooks in its property `crossws`. */

@@ -1,3 +1,5 @@
+import { endWorkDone } from '../src/http/held/index.ts'
+
 /** The properties of an AWS event that `lambdaRequest` reads. Function URLs and HTTP APIs send version 2.0, REST APIs 1.0. */
 export interface LambdaEvent {
   readonly body?: string | null | undefined
@@ -129,10 +131,11 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
 /**
  * The result that a Lambda function returns for this Response, in the format of the event's version. Reads the complete body. A body is
  * returned as text if the body is UTF-8, has no content encoding, and is text, JSON, XML or JavaScript by its content type, or has no
- * content type. Any other body is returned in base64.
+ * content type. Any other body is returned in base64. Resolves after the store knows that the request has ended.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
   const bytes = new Uint8Array(await response.arrayBuffer())
+  await endWorkDone() // Lambda freezes the process after the result
   const { headers, status } = response
   const isText = /^(text\/|application\/(.*\+)?(json|xml|javascript))/.test(headers.get('content-type') ?? 'text/')
   const text = isText && !headers.has('content-encoding') ? textOf(bytes) : undefined

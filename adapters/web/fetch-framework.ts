@@ -1,4 +1,5 @@
 import { atOnce } from '../../src/common/index.ts'
+import { endWorkDone } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, ownResponse, pairBeside } from '../node-pair.ts'
@@ -93,9 +94,13 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     whenAnswered(this.answer, this.request, this.#pair, once)
   }
 
-  /** Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. */
-  finish(status?: number): void {
+  /**
+   * Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. Resolves after the store knows
+   * of the end.
+   */
+  finish(status?: number): Promise<void> {
     for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
+    return endWorkDone()
   }
 }
 

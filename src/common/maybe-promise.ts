@@ -1,3 +1,4 @@
+import { waitUntil } from '#platform'
 import { HeadgateError } from './errors.ts'
 
 /** A value, or a promise of the value. Functions return a promise only if they had to wait. */
@@ -8,9 +9,11 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function'
 }
 
+const nothing = () => undefined
+
 /** If a value that the application gave is a promise that no code will await, ignores its rejection, which would end the process. */
 export function ignoreRejection(value: unknown): void {
-  if (isPromise(value)) Promise.resolve(value).catch(() => undefined)
+  if (isPromise(value)) Promise.resolve(value).catch(nothing)
 }
 
 /**
@@ -36,11 +39,14 @@ export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   })
 }
 
-/** Runs a function whose errors nobody needs. Returns undefined if the function throws. A rejected promise stays handled. */
+/**
+ * Runs a function whose errors nobody needs. Returns undefined if the function throws. A rejected promise stays handled. A worker lives
+ * until the promise is settled.
+ */
 export function attempt<Result>(run: () => MaybePromise<Result>): MaybePromise<Result> | undefined {
   try {
     const result = run()
-    ignoreRejection(result)
+    if (isPromise(result)) waitUntil(result.then(nothing, nothing))
     return result
   } catch {
     return undefined

@@ -49,6 +49,9 @@ export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
 
 export const isolatesRequests: Platform['isolatesRequests'] = false
 
+/** The process goes on after a response has ended. */
+export const waitUntil: Platform['waitUntil'] = () => undefined
+
 export const realTimers: Platform['realTimers'] = { setTimeout, clearTimeout }
 
 const fs = () => process.getBuiltinModule('node:fs')

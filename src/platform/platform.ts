@@ -14,8 +14,9 @@ export interface Timers {
 }
 
 /**
- * The functions that the core needs from its runtime. `node.ts` and `web.ts` implement this interface. The condition `node` in the
- * `imports` of package.json selects one of the two files. Node, Bun and Deno set this condition; browsers and workers do not.
+ * The functions that the core needs from its runtime. `node.ts`, `web.ts` and `workerd.ts` implement this interface. The conditions `node`
+ * and `workerd` in the `imports` of package.json select the file. Node, Bun and Deno set `node`, wrangler sets `workerd`, and browsers set
+ * neither.
  *
  * At import time, no code in these files may read random numbers, start a timer or open a connection, because workers forbid all three.
  */
@@ -33,6 +34,8 @@ export interface Platform {
   readonly afterPendingEvents: (run: () => void) => void
   /** True in Cloudflare Workers, where timers and promises end with their request, so requests must not share timers or queues. */
   readonly isolatesRequests: boolean
+  /** Keeps a worker alive after the response of its request has ended, until this work has ended too. */
+  readonly waitUntil: (work: Promise<unknown>) => void
   /** The timers of the runtime. The fake timers of a test runner do not replace these timers. */
   readonly realTimers: Timers
   /** Files, if the runtime has them. */

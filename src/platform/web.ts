@@ -39,6 +39,8 @@ export const channel: Platform['channel'] = () => silent
 
 export const isolatesRequests: Platform['isolatesRequests'] = web.navigator?.userAgent === 'Cloudflare-Workers'
 
+export const waitUntil: Platform['waitUntil'] = () => undefined
+
 const { setTimeout, clearTimeout } = globalThis
 
 export const realTimers: Platform['realTimers'] = {

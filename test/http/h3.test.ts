@@ -1,4 +1,4 @@
-import { defineWebSocketHandler, H3, HTTPError, serve as serveH3 } from 'h3'
+import { defineWebSocketHandler, H3, type H3Config, type H3Event, HTTPError, serve as serveH3 } from 'h3'
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/h3.ts'
 import { byIp, fixedWindow, RateLimiter } from '../../src/index.ts'
@@ -138,6 +138,47 @@ test.each(counting)(
     expect((await app.request('/nowhere', { headers: { upgrade: 'h2c' } })).status).toBe(429)
   },
 )
+
+test.each<[string, H3Config, number]>([
+  ['no onError', {}, 500],
+  ['a frozen configuration', Object.freeze({ silent: true }), 500],
+  ['a status for a value', { onError: (_error, { res }) => Object.assign(res, { status: 401 }) && 'wrong' }, 401],
+  ['a later status', { onError: async (_error, { res }) => Object.assign(res, { status: 401 }) && 'wrong' }, 401],
+  ['a Response', { onError: () => new Response('wrong', { status: 401 }) }, 401],
+  ['a success', { onError: () => new Response('known') }, 200],
+])('count gets the status that onError gives to an error: %s', async (_what, config, wanted) => {
+  const statuses: unknown[] = []
+  const count = (event: H3Event) => statuses.push(event.res.status) > 0
+  const own: number[] = []
+  const onResponse = ({ status }: Response) => void own.push(status)
+  const app = new H3(Object.isFrozen(config) ? config : { ...config, onResponse, silent: true })
+  app.use(rateLimit({ ...hourly(9), keys: () => 'k', count }))
+  app.get('/error', () => {
+    throw new Error('thrown on purpose')
+  })
+  const seen = []
+  for (const path of ['error', 'nowhere', 'error']) seen.push((await app.request(`/${path}`)).status)
+  const each = [wanted, wanted === 500 ? 404 : wanted, wanted]
+  await until(() => statuses.length === 3)
+  expect([seen, statuses, Object.isFrozen(config) ? each : own]).toEqual([each, each, each])
+})
+
+test('a middleware around the limit may turn an error into a response', async () => {
+  const limit = rateLimit({ ...hourly(9), keys: () => 'k', count: 'failures' })
+  const app = new H3({ silent: true }).use(async (_event, next) => {
+    try {
+      return await next()
+    } catch {
+      return 'known'
+    }
+  })
+  app.use(limit).get('/', () => {
+    throw new Error('thrown on purpose')
+  })
+  expect((await app.request('/')).status).toBe(200)
+  await until(() => true)
+  expect((await limit.limiter.peek('k')).policies[0]?.used).toBe(0)
+})
 
 test('a server that trusts every proxy does not make the leftmost address believed', async () => {
   const app = new H3().use(rateLimit(hourly(1))).get('/', () => 'hello')

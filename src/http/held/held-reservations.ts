@@ -16,6 +16,7 @@ import { Delay } from '../delay.ts'
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
+import { keepWorking } from './end-work.ts'
 import { InFlight } from './in-flight.ts'
 import { KeyedDecision, type Settles } from './request-decision.ts'
 
@@ -29,7 +30,7 @@ export class HeldRequest<Request, Response> implements Settles {
   readonly response: Response
   readonly #units: HeldReservations<Request, Response>
   /** Frees the units in flight. Undefined if the request holds no units in flight. */
-  release: (() => void) | undefined
+  release: (() => Promise<void>) | undefined
   /** True after another decision about the request has replaced this decision. */
   replaced = false
 
@@ -57,7 +58,7 @@ export class HeldRequest<Request, Response> implements Settles {
   undo(): Promise<void> {
     this.replaced = true
     const cancelled = this.#units.giveBack(this)
-    this.release?.() // the units are already cancelled, so `release` only stops the renewal of the lease
+    void this.release?.() // the units are already cancelled, so `release` only stops the renewal of the lease
     return cancelled
   }
 }
@@ -166,7 +167,7 @@ export class HeldReservations<Request, Response> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
     const { key, cost, reservation: first, request, response } = held
     const slot = new HeldRequest(this, first, key, cost, request, response)
-    const booked = { key, cost, reservation: first, giveBack: () => void this.giveBack(slot) }
+    const booked = { key, cost, reservation: first, giveBack: () => keepWorking(this.giveBack(slot)) }
     const load: Load = this.#limiter.load
     load.waiting++
     const reservation = await (this.#delay as Delay).pause(booked, onEnd)
@@ -187,18 +188,18 @@ export class HeldReservations<Request, Response> {
     const inFlight = this.#inFlight
     const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, the call of `settle` sets the spent units
     const spendsNow = spends && counts === undefined && !replaceable // nothing can give units back any more
-    if (spendsNow) void this.correct(held, undefined)
+    if (spendsNow) keepWorking(this.correct(held, undefined))
     const needsClient = enforced && (inFlight !== undefined || this.#settles)
     const left = needsClient && this.#framework.left?.(held.response) === true
-    if (left && this.#settles && counts === undefined) void this.giveBack(held)
+    if (left && this.#settles && counts === undefined) keepWorking(this.giveBack(held))
     if (counts === undefined && inFlight === undefined && spends === spendsNow) return !left
     const owner = { progress: this.#progressOf(held), failed: (error: unknown) => this.#failed(error, held) }
     held.release = inFlight?.hold(held.reservation, owner)
     this.#framework.ended(held.response, (status, aborted) => {
       if (held.replaced) return
-      if (counts !== undefined && !aborted) void this.#count(counts, status, held)
-      else if (spends && !spendsNow) void this.correct(held, undefined)
-      held.release?.()
+      if (counts !== undefined && !aborted) keepWorking(this.#count(counts, status, held))
+      else if (spends && !spendsNow) keepWorking(this.correct(held, undefined))
+      if (held.release !== undefined) keepWorking(held.release())
     })
     return !left
   }
@@ -207,7 +208,7 @@ export class HeldReservations<Request, Response> {
     try {
       return this.#framework.held?.(held.response)
     } catch (error) {
-      void this.giveBack(held)
+      keepWorking(this.giveBack(held))
       throw error
     }
   }

@@ -53,17 +53,17 @@ export class InFlight {
   }
 
   /** Holds the units of an admitted request: renews their leases until the returned function is called, which frees the units. */
-  hold(reservation: Reservation, owner: Owner): () => void {
+  hold(reservation: Reservation, owner: Owner): () => Promise<void> {
     return (isolatesRequests ? new InFlight(this.#lease) : this).#hold(reservation, owner)
   }
 
-  #hold(reservation: Reservation, owner: Owner): () => void {
+  #hold(reservation: Reservation, owner: Owner): () => Promise<void> {
     this.#fresh.set(reservation, owner)
     this.#timer ??= this.#start()
     return () => {
       this.#fresh.delete(reservation)
       this.#due.delete(reservation)
-      reservation.release().catch((error) => owner.failed(error))
+      return reservation.release().catch((error) => owner.failed(error))
     }
   }
 

@@ -61,6 +61,7 @@ const kinds = {
   failures: (name) => rateLimit({ name, policies: '5/1h', keys, count: 'failures' }),
   address: (name) => rateLimit({ name, policies: '3/1h' }, { address }),
   header: (name) => rateLimit({ name, policies: '3/1h', keys: byHeader('x-api-key') }, { address }),
+  ends: (name) => rateLimit({ name, policies: ['5/1h', '2 at once'], store: base.store, keys, count: 'failures' }),
   delay: (name) => rateLimit({ name, policies: '5/1s token-bucket', delay: { max: '5s' }, keys }),
   place: (name) => rateLimit({ name, policies: '1/1s token-bucket', delay: { max: '2s', queue: 4 }, keys }),
   stored: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'closed', keys: byPath }),

@@ -141,6 +141,20 @@ async function leaveAsynchronousStore(target) {
   target.expect('requests on an asynchronous store break each other', all, Array(12).fill(200))
 }
 
+/** The store is slow, so it gets to know the end of a request when the response has long been sent. */
+async function endInAsynchronousStore(target) {
+  for (const handler of ['now', 'empty', 'large', 'later']) {
+    const statuses = []
+    for (const _ of numbers(7)) {
+      const response = await target.fetch(`/ends/${handler}/${handler}`)
+      await response.arrayBuffer()
+      statuses.push(response.status)
+      await sleep(150)
+    }
+    target.expect(`the handler is "${handler}", and the store misses ends of requests`, statuses, Array(7).fill(200))
+  }
+}
+
 async function leaveDelayed(target) {
   for (const _ of numbers(5)) await target.get('/delay/line')
   const gone = numbers(5).map(() => target.leave('by a reset while the handler runs', '/delay/line'))
@@ -181,6 +195,7 @@ export async function attack(runtime, port) {
     forgeFields,
     endBesideStream,
     leaveAsynchronousStore,
+    endInAsynchronousStore,
     leaveDelayed,
     leavePlace,
     returnOfStore,

@@ -1,0 +1,15 @@
+/* The platform functions for workerd, the runtime of Cloudflare Workers, if the bundler sets the condition `workerd`, as wrangler does. */
+import type { Platform } from './platform.ts'
+
+export * from './web.ts'
+
+let workers: { readonly waitUntil?: Platform['waitUntil'] | undefined } | undefined
+// A bundle for workerd may also run in Node, such as to make static pages. There, the module does not exist, and is not needed.
+import('cloudflare:workers').then(
+  (loaded) => {
+    workers = loaded
+  },
+  () => undefined,
+)
+
+export const waitUntil: Platform['waitUntil'] = (work) => workers?.waitUntil?.(work)
