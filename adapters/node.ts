@@ -110,8 +110,8 @@ export interface NodeRateLimit<Limiter = RateLimiter> extends NodeHandler {
    * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
    * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
    * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
-   * request passes several such handlers, the last handler sets the cost.
-   * Example: `if (await limit.cost(5)(request, response)) response.end('found')`.
+   * request passes several such handlers, the last handler sets the cost. Call `cost` once, when the application starts.
+   * Example: `const five = limit.cost(5)`, and in the handler `if (await five(request, response)) response.end('found')`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<NodeRequest, NodeResponse>): NodeHandler

@@ -47,7 +47,9 @@ export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
   setImmediate(run)
 }
 
-export const isolatesRequests: Platform['isolatesRequests'] = false
+/** Workers have the modules of Node too, and a bundler may have chosen this file for a worker. */
+export const isolatesRequests: Platform['isolatesRequests'] =
+  (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === 'Cloudflare-Workers'
 
 /** The process goes on after a response has ended. */
 export const waitUntil: Platform['waitUntil'] = () => undefined

@@ -1,5 +1,7 @@
+import { createServer } from 'node:http'
+import express, { type Request, type Response } from 'express'
 import fastify from 'fastify'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { createGuard } from '../../src/http.ts'
@@ -8,6 +10,7 @@ import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, statuses, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'
+import { serve } from '../support/served-app.ts'
 import { queryOf, statusOf } from '../support/shapes.ts'
 
 const policies = fixedWindow({ limit: 2, window: '1h' })
@@ -296,3 +299,26 @@ test.each([undefined, { on: 'spent', ban: '1h' }] as const)(
     }
   },
 )
+
+test.each<[string, object, (response: Response) => unknown]>([
+  ['a success, and throws', { count: 'successes' }, (response) => response.sendStatus(201)],
+  ['a failure, and throws', { count: 'failures' }, (response) => response.sendStatus(401)],
+  [
+    'a failure, and throws; count is a function',
+    { count: (_request: Request, { statusCode }: Response) => statusCode === 401 },
+    (response) => response.status(401).json({ error: 'no' }),
+  ],
+])('Express: a handler that responds with %s', async (_what, limit, respond) => {
+  const limiter = new RateLimiter({ policies, store: stillStore().store })
+  const app = express()
+  app.get('/', rateLimit({ limiter, keys, ...limit }), (_request, response) => {
+    respond(response)
+    throw new Error('thrown on purpose')
+  })
+  app.use((_error: unknown, _request: Request, response: Response, _next: unknown) => void response.status(500))
+  const { url, close } = await serve(createServer(app))
+  onTestFinished(close)
+  for (const _ of [1, 2]) expect((await get(url)).status).not.toBe(429)
+  await untilRemaining(limiter, 0)
+  expect((await get(url)).status).toBe(429)
+})

@@ -218,6 +218,21 @@ describe('what whenEnded says', () => {
     }
   })
 
+  test('of a response whose status was changed after it was sent: the status that was sent', async () => {
+    for (const version of [1, 2] as const) {
+      let sent: Http2ServerResponse | undefined
+      const { port, ends } = await record(version, (response) => {
+        sent = response
+        answer(response)
+        response.statusCode = 500
+      })
+      if (version === 1) await fetch(`http://127.0.0.1:${port}`).then((response) => response.text())
+      else await once(dial(port).request().resume(), 'close')
+      await until(() => ends.length > 0)
+      expect([ends, sent?.statusCode]).toEqual([['401'], 401])
+    }
+  })
+
   const failing = (session: ClientHttp2Session) =>
     new Promise((resolve) => {
       session.request().on('error', resolve)

@@ -11,12 +11,14 @@ interface EndingStream {
   readonly writableFinished: boolean
   readonly aborted: boolean
   readonly destroyed: boolean
+  readonly sentHeaders?: object | undefined
   once(event: 'close', listener: () => void): unknown
 }
 
 /** The part of a response that `whenEnded` uses. The response is of node:http, or of node:http2 in its compatibility API. */
 export interface EndingResponse {
-  readonly statusCode: number
+  /** `whenEnded` sets the status that was sent, if the application has set another status after that. */
+  statusCode: number
   readonly writableFinished: boolean
   readonly destroyed: boolean
   /** The stream of a response in HTTP/2. Undefined in HTTP/1.1. */
@@ -38,11 +40,25 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
   const end = (aborted: boolean) => {
     if (!open) return
     open = false
-    done(response.statusCode, aborted)
+    const sent = sentStatus(response)
+    if (sent !== response.statusCode) response.statusCode = sent
+    done(sent, aborted)
   }
   const { stream } = response
   if (stream !== undefined) whenClosed(stream, end)
   else whenSent(response, end)
+}
+
+/**
+ * The status that was sent. Code that fails after the response often has an error handler that sets another status. In HTTP/1.1, only
+ * `_header` has the status line that was sent.
+ */
+function sentStatus(response: EndingResponse): number {
+  const { stream, statusCode } = response
+  const { _header: head } = response as { readonly _header?: unknown }
+  const { ':status': sent } = (stream?.sentHeaders ?? {}) as { readonly ':status'?: unknown }
+  const status = typeof head === 'string' ? Number(head.slice(9, 12)) : sent
+  return typeof status === 'number' && status >= 100 ? status : statusCode
 }
 
 /** True if the client has disconnected before the response was sent completely. Frameworks use this function as their `Framework.left`. */
