@@ -131,14 +131,14 @@ type FetchGuard<Context> = Pick<Guard<Call<Context>, Call<Context>>, 'check'>
 
 function limitOf<Context>(guard: FetchGuard<Context>): FetchLimit<Context> {
   const check = async (request: Request, context?: Context): Promise<FetchResult> => {
-    const call = callOf(request, context as Context)
+    const call = callOf(request, context as Context, guard)
     const admitted = guard.check(call, call)
     return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
   }
   const wrap = (handler: Handler) => {
     if (typeof handler !== 'function') throw notHandler(handler)
     return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
-      const call = callOf(request, rest[0] as Context)
+      const call = callOf(request, rest[0] as Context, guard)
       const admitted = guard.check(call, call)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
       return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
@@ -156,9 +156,9 @@ const checks = {
 type Call<Context> = FetchCall<Context>
 type Handler = (request: Request, ...rest: unknown[]) => MaybePromise<Response | undefined>
 
-function callOf<Context>(request: Request, context: Context): Call<Context> {
+function callOf<Context>(request: Request, context: Context, limit: object): Call<Context> {
   if (request?.arrayBuffer === undefined) throw misplaced('headgate/fetch')
-  return new FetchCall(request, context)
+  return new FetchCall(request, context, limit)
 }
 
 /** The error for a handler that is not there, as when two modules import each other. */

@@ -3,8 +3,9 @@ import { endWorkDone } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, ownResponse, pairBeside } from '../node-pair.ts'
+import { answerWriter } from './answer-writer.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
-import { type Answer, answerOf, answerWriter, isStatus } from './web-answer.ts'
+import { type Answer, answerOf, isStatus } from './web-answer.ts'
 import { whenAnswered } from './when-answered.ts'
 
 declare global {
@@ -64,10 +65,11 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   decision: RequestDecision | undefined
   #ends: Set<End> | undefined
 
-  constructor(request: Request, context: Context) {
+  /** @param limit the limit that decides, which may decide on a Request several times at once, such as for each part of a batch */
+  constructor(request: Request, context: Context, limit: object) {
     this.request = request
     this.context = context
-    this.answer = answerOf(request)
+    this.answer = answerOf(request, limit)
   }
 
   get response(): Response | undefined {
@@ -91,7 +93,8 @@ export class FetchCall<Context> implements FetchExchange<Context> {
       if (ends.delete(once)) done(status, aborted)
     }
     ends.add(once)
-    whenAnswered(this.answer, this.request, this.#pair, once)
+    const sent: End = (status, aborted) => once(this.response?.status ?? status, aborted)
+    whenAnswered(this.answer, this.request, this.#pair, sent)
   }
 
   /**

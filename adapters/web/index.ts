@@ -3,8 +3,9 @@
  * This folder imports `http` and `common`.
  */
 
+export { answerWriter } from './answer-writer.ts'
 export { addressView, clientHasLeft, finderOver, toldFinder } from './client-address.ts'
 export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 export { asksForWebSocket } from './upgrades.ts'
-export { type Answer, answerOf, answerWriter, type ClosingSocket } from './web-answer.ts'
+export { type Answer, answerOf, type ClosingSocket } from './web-answer.ts'
 export { whenAnswered } from './when-answered.ts'

@@ -1,6 +1,5 @@
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
 import type { EndingResponse } from '../../src/http/held/index.ts'
-import type { Framework } from '../../src/http/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
 import { hasUpgraded } from './upgrades.ts'
@@ -43,6 +42,7 @@ export class Answer {
   response: Response | undefined
   /** True after the fields were set on a response. If a limiter then decides on the same Request again, it gets a new Answer. */
   used = false
+  readonly #limits: object[] = []
   /**
    * How many handlers of this request are running: a wrapped handler may call another wrapped handler. 0 if the application
    * called the limiter without `wrap`.
@@ -99,6 +99,13 @@ export class Answer {
     const before = socket?.bytesWritten ?? 0
     const answered = () => socket !== undefined && socket.bytesWritten > before
     return node === undefined ? () => (answered() ? ++this.#progress : this.#progressed()) : undefined
+  }
+
+  /** Adds a limit that decides on the request. False if the limit has decided before. */
+  joins(limit: object): boolean {
+    if (this.#limits.includes(limit)) return false
+    this.#limits.push(limit)
+    return true
   }
 
   async make<Made>(handler: () => MaybePromise<Made>): Promise<Made> {
@@ -232,46 +239,17 @@ const clientClosed = 499
 /** The property that has the Answer (what limiters add to the response) of a request, on the Request or on the context of a framework. */
 const kept: unique symbol = Symbol('headgate.answer')
 
-/** The Answer of this request (what limiters add to the response). Makes the Answer unless an earlier limiter has made it. */
-export function answerOf(owner: object): Answer {
+/**
+ * The Answer of this request (what limiters add to the response). Makes the Answer unless an earlier limiter has made it.
+ * @param limit a limit that decides. If it has decided on the request before, it gets a new Answer, because each decision has a response
+ */
+export function answerOf(owner: object, limit?: object): Answer {
   const keeper = owner as { [kept]?: Answer }
   let answer = keeper[kept]
-  if (answer === undefined || answer.used) {
+  if (answer === undefined || answer.used || (limit !== undefined && !answer.joins(limit))) {
     answer = new Answer()
+    if (limit !== undefined) answer.joins(limit)
     keeper[kept] = answer
   }
   return answer
-}
-
-/** The functions with which a guard (the code that decides on a request) sets fields or a refusal on an Answer. */
-export function answerWriter<Owner>(
-  of: (owner: Owner) => Answer,
-): Pick<
-  Framework<unknown, Owner>,
-  'setHeader' | 'responseHeader' | 'setStatus' | 'clearRefusal' | 'send' | 'returned'
-> {
-  return {
-    setHeader(owner, name, value) {
-      of(owner).fields[name] = value
-    },
-    responseHeader: (owner, name) => of(owner).fields[name],
-    setStatus(owner, status) {
-      of(owner).status = status
-    },
-    clearRefusal(owner) {
-      const answer = of(owner)
-      answer.status = 200
-      answer.refusal = undefined
-      delete answer.fields['Retry-After']
-      delete answer.fields['Cache-Control']
-    },
-    send(owner, type, body) {
-      const answer = of(owner)
-      answer.type = type
-      answer.refusal = body
-    },
-    returned(owner, value) {
-      of(owner).refusal = value
-    },
-  }
 }

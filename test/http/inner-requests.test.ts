@@ -121,3 +121,27 @@ describe.each([
     expect(seen).toEqual([200, 200])
   })
 })
+
+test.each([
+  [401, 200, 1],
+  [200, 401, 1],
+  [401, 401, 2],
+  [200, 200, 0],
+])(
+  'parts that pass the same Request to a limit each count by their own status: %d and %d',
+  async (first, second, wanted) => {
+    const limiter = new RateLimiter({ policies: fixedWindow({ limit: 9, window: '1h' }) })
+    const limit = fetchLimit({ limiter, keys, count: 'failures' })
+    const login = limit.wrap((_request: Request, _env: unknown, status: number) => new Response('login', { status }))
+    const batch = async (request: Request, env: unknown) => {
+      const parts = await Promise.all([first, second].map((status) => login(request, env, status)))
+      return Response.json(await Promise.all(parts.map((response) => response.text())))
+    }
+    const used = async () => (await limiter.peek('k')).policies[0]?.used
+    await get(await listening(serve({ fetch: batch as never, port: 0 })))
+    await expect.poll(used).toBe(wanted)
+    await limiter.reset('k')
+    await batch(new Request('http://app/batch'), undefined)
+    await expect.poll(used).toBe(wanted)
+  },
+)
