@@ -8,7 +8,7 @@ export type Numbers = Float64Array | number[]
 
 /**
  * Identifies a reservation, so that the reservation can be settled (corrected to its actual cost) later. `since`: the time, the window or
- * the segment in which the reservation's units count. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`).
+ * the segment in which the reservation's units count; for a window of a calendar, the end of the window. `id`: the id that all open reservations of the state share (`Algorithm.idSlot`).
  * `units`: how many units the reservation took. All three are 0 if the reservation cannot be settled. `expiry`: when the state gives the
  * units back, unless the reservation is settled before. Absent if the units stay used.
  */
@@ -177,7 +177,7 @@ export abstract class Algorithm {
   place?(windows: Windows): void
 
   /** True if a settlement changes nothing, because the window of the ticket is over. Absent if tickets do not end with a window. */
-  lapsed?(s: Numbers, i: number, at: number, ticket: Ticket): boolean
+  lapsed?(at: number, ticket: Ticket): boolean
 
   /**
    * Gives back the unused `units` of a reservation, except units that have become free with time already. Afterwards, the state is as if

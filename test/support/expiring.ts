@@ -311,6 +311,70 @@ function others(make: MakeStore): void {
     }
   })
 
+  test('a late settlement takes the whole cost after a change of the anchor, until its own window ends', async () => {
+    const plans = [calendarWindow({ limit: 100, every: 'month', anchor: 25 }), month(300)] as const
+    for (const [before, after, window] of [
+      [...plans, 36 * 60 * minute],
+      [...plans.toReversed(), 7.5 * 1440 * minute],
+    ] as [Policy, Policy, number][]) {
+      for (const [passed, used] of [
+        [10 * minute, 11],
+        [window - 1, 11],
+        [window, 3],
+      ] as const) {
+        const { limiter, clock, reserve } = limiterOf(before, make)
+        const upgraded = limiter.withPlan(after)
+        const late = await reserve('ann', 5)
+        clock.advance(passed)
+        await upgraded.consume('ann', { cost: 3 })
+        await late.settle(8)
+        expect((await upgraded.usage('ann')).policies[0]?.used, `${window}, after ${passed}`).toBe(used)
+      }
+    }
+  })
+
+  test('after a reset, a settlement takes the surplus in the window of another anchor', async () => {
+    const { limiter } = limiterOf(calendarWindow({ limit: 100, every: 'month', anchor: 'caller' }), make)
+    for (const [old, now] of [
+      [25, 20],
+      [20, 25],
+    ] as const) {
+      const calendar = { anchor: now }
+      const late = await limiter.reserve('ann', { cost: 3, calendar: { anchor: old } })
+      await limiter.reset('ann')
+      await limiter.consume('ann', { cost: 1, calendar })
+      await late.settle(90)
+      expect((await limiter.usage('ann', { calendar })).policies[0]?.used, `${old}, then ${now}`).toBe(88)
+      await limiter.reset('ann')
+    }
+  })
+
+  test('a settlement after the end of its month changes nothing, also under a plan for a quarter', async () => {
+    const end = 7.5 * 1440 * minute // from 23 November, 12:00, to 1 December
+    for (const [passed, used] of [
+      [end - 1, 11],
+      [end, 3],
+    ] as const) {
+      const { limiter, clock, reserve } = limiterOf(month(100), make)
+      const quarter = limiter.withPlan(calendarWindow({ name: 'month', limit: 300, every: 'quarter' }))
+      const late = await reserve('ann', 5)
+      clock.advance(10 * minute)
+      await quarter.consume('ann', { cost: 3 })
+      clock.advance(passed - 10 * minute)
+      await late.settle(8)
+      expect((await quarter.usage('ann')).policies[0]?.used, `after ${passed}`).toBe(used)
+    }
+  })
+
+  test('a reservation of a bucket takes its surplus after a change to a calendar window', async () => {
+    const { limiter } = limiterOf(tokenBucket({ name: 'month', limit: 10, window: '365d' }), make)
+    const monthly = limiter.withPlan(month(100))
+    const open = await limiter.reserve('ann', { cost: 2 })
+    await monthly.consume('ann', { cost: 3 })
+    await open.settle(4)
+    expect((await monthly.usage('ann')).policies[0]?.used).toBe(7)
+  })
+
   test('a reservation with several keys gives back under each key', async () => {
     const team = calendarWindow({ limit: 10, every: 'month', scope: 'team', name: 'team' })
     const user = calendarWindow({ limit: 5, every: 'day', scope: 'user', name: 'user' })

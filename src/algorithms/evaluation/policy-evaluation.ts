@@ -246,7 +246,8 @@ function countRefund(s: Numbers, idSlot: number, cost: number): void {
 export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
-  if (ticket !== undefined && algorithm.lapsed?.(s, i, at, ticket)) return
+  // The algorithm of this policy made the ticket, even if another algorithm wrote the state.
+  if (ticket !== undefined && evaluation.algorithm.lapsed?.(at, ticket)) return
   // A settlement at the expiry or later charges: the state then gives the units back by itself.
   const { expiring } = algorithm
   if (ticket?.[3] !== undefined && at < ticket[3] && expiring?.remove(s, ticket)) evaluation.changed(now)

@@ -142,16 +142,17 @@ export class CalendarWindow extends Algorithm {
     s[i + 1] = Math.max(0, (s[i + 1] as number) - cost)
   }
 
+  /** The end of the window, and not its start: after a change of the anchor, the state may have a window with another start. */
   override bookedAt(s: Numbers, i: number): number {
-    return s[i + 2] as number
+    return s[i + 3] as number
   }
 
   override settle(s: Numbers, i: number, at: number, units: number): void {
     this.refund(s, i, at, units)
   }
 
-  override lapsed(s: Numbers, i: number, at: number, [since]: Ticket): boolean {
-    return since < this.#startAt(s, i, at)
+  override lapsed(at: number, [end]: Ticket): boolean {
+    return end <= at
   }
 
   override continues(from: Algorithm): from is CalendarWindow {

@@ -262,6 +262,8 @@ const mutations: readonly Mutations[] = [
       ["if s.more then make('expiring').drop(s, at) end", ''],
       ['finish, 0, nil', 'finish, 0, s.more'],
       ["make('expiring').freeAt(s, s[2], p.limit - cost) or never", 'never or never'],
+      ['return finish <= at', 'return finish < at'],
+      ['bookedAt(p, s) return s[4]', 'bookedAt(p, s) return s[3]'],
     ],
   },
   {
@@ -280,6 +282,7 @@ const mutations: readonly Mutations[] = [
       ['correction + ticket.units', 'correction'],
       ['at < ticket.expiry and make', 'make'],
       ["make('expiring').remove(s, ticket) then changed(p) end", 'false then changed(p) end'],
+      ['p.algorithm.lapsed(at, ticket.since)', 'false'],
     ],
   },
   {

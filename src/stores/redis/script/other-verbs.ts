@@ -182,7 +182,7 @@ function makers.verbs()
 
   function settle(p, ticket)
     local from, s, at = own(p)
-    if ticket and from.algorithm.lapsed and from.algorithm.lapsed(from, s, at, ticket.since) then return end
+    if ticket and p.algorithm.lapsed and p.algorithm.lapsed(at, ticket.since) then return end
     close(p, ticket)
     if cost > 0 then
       if p.wait > 0 or keepsNothing(p) then return end

@@ -83,15 +83,15 @@ function makers.calendarWindow()
     end
 
     function window.bookedAt(p, s)
-      return s[3]
+      return s[4]
     end
 
     function window.settle(p, s, at, units)
       window.refund(p, s, at, units)
     end
 
-    function window.lapsed(p, s, at, since)
-      return since < startAt(p, s, at)
+    function window.lapsed(at, finish)
+      return finish <= at
     end
 
     function window.continues(p, from)
