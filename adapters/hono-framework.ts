@@ -100,7 +100,9 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     complete: ({ finalized }) => finalized,
     ended(context, done) {
       const { raw } = context.req
-      whenAnswered(answerOf(context), raw, pairOf(context), done, upgradeSocket(context))
+      // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
+      const ended = (status: number, aborted: boolean) => done(context.finalized ? context.res.status : status, aborted)
+      whenAnswered(answerOf(context), raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
     held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),

@@ -3,20 +3,22 @@ import { type NodePair, ownResponse } from '../node-pair.ts'
 import type { Answer, ClosingSocket } from './web-answer.ts'
 
 type Outer = NonNullable<NodePair['res']>
+type End = (status: number, aborted: boolean) => void
 
 /** The Answers of the requests that an application made itself while it handled a request of node:http, by the response to that request. */
 const inner = new WeakMap<Outer, Set<Answer>>()
 
 /**
  * Calls `done` after the response to a request has ended, as `Framework.ended` requires. If the application made the request while it
- * handled a request of node:http, the end of the response is that of its body, or that of the outer response if nobody reads the body.
+ * handled a request of node:http, the end of the response is that of its body. If nobody reads the body, or if the application returns the
+ * response as its outer response, the end is that of the outer response.
  * @param socket the socket of node:http, if the request may upgrade its connection
  */
 export function whenAnswered(
   answer: Answer,
   request: Request,
   pair: Partial<NodePair> | undefined,
-  done: (status: number, aborted: boolean) => void,
+  done: End,
   socket?: ClosingSocket,
 ): void {
   const own = ownResponse(request, pair)
@@ -24,8 +26,14 @@ export function whenAnswered(
     whenEnded(own, done)
     return
   }
-  answer.whenEnded(done, request.signal, socket)
-  if (pair?.res !== undefined) endsWith(pair.res, answer)
+  const outer = pair?.res
+  const ended: End = (status, aborted) => {
+    // If the outer response is being sent, it may be this response, whose client may read slowly.
+    if (outer?.headersSent === true) whenEnded(outer, (_status, left) => done(status, aborted || left))
+    else done(status, aborted)
+  }
+  answer.whenEnded(ended, request.signal, socket)
+  if (outer !== undefined) endsWith(outer, answer)
 }
 
 /** All inner requests share one listener, because a batch may have many parts. */

@@ -1,8 +1,10 @@
 /* A batch calls the application for each of its parts, with the environment of the outer request, so that the address is known. */
+import { connect } from 'node:net'
 import { type HttpBindings, serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { H3, serve as serveH3 } from 'h3'
 import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rateLimit as fetchLimit } from '../../adapters/fetch.ts'
 import { rateLimit as h3Limit } from '../../adapters/h3.ts'
@@ -27,14 +29,14 @@ const part = (status: number) => new Request(`http://app/login?s=${status}`)
 function hono(options: Options, batch: Batch) {
   const app = new Hono()
   app.get('/login', honoLimit({ ...options, keys, connInfo: getConnInfo }), (c) => loginOf(c.req.raw))
-  app.get('/batch', async (c) => c.json(await batch(async (status) => app.request(part(status), {}, c.env))))
+  app.get('/batch', async (c) => c.json(await batch(async (status) => app.fetch(part(status).clone(), c.env))))
   return listening(serve({ fetch: app.fetch, port: 0 }))
 }
 
 function fetched(options: Options, batch: Batch) {
   const login = fetchLimit({ ...options, keys }).wrap((request: Request, _env: HttpBindings) => loginOf(request))
   const listener = async (_request: Request, env: HttpBindings) =>
-    Response.json(await batch((status) => login(part(status), env)))
+    Response.json(await batch((status) => login(part(status).clone(), env)))
   return listening(serve({ fetch: listener as never, port: 0 }))
 }
 
@@ -57,6 +59,30 @@ async function listening(server: ReturnType<typeof serve>): Promise<string> {
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
   return `http://127.0.0.1:${(server.address() as { port: number }).port}/batch`
 }
+
+test.each<[string, Record<string, string>, string]>([
+  ['with its length', { 'content-length': '1' }, 'a'],
+  ['in chunks', { 'transfer-encoding': 'chunked' }, '1\r\na\r\n0\r\n\r\n'],
+])(
+  'a request that middleware replaces stays in flight until the client has its response: a body %s',
+  async (_what, fields, body) => {
+    const { limiter } = honoLimit({ policies: '2 at once', keys: () => 'k' })
+    const app = new Hono().use(bodyLimit({ maxSize: 9 }))
+    app.post('/export', honoLimit({ limiter, keys }), () => new Response(new Uint8Array(16_000_000)))
+    const { port } = new URL(await listening(serve({ fetch: app.fetch, port: 0 })))
+    const head = Object.entries({ host: 'a', ...fields }).map(([name, value]) => `${name}: ${value}\r\n`)
+    const clients = [1, 2].map(() => connect(Number(port), '127.0.0.1').pause())
+    onTestFinished(() => clients.forEach((client) => void client.destroy()))
+    for (const client of clients) client.write(`POST /export HTTP/1.1\r\n${head.join('')}\r\n${body}`)
+    const inFlight = async () => (await limiter.peek('k')).policies[0]?.used
+    await expect.poll(inFlight).toBe(2)
+    expect((await fetch(`http://127.0.0.1:${port}/export`, { method: 'POST' })).status).toBe(429)
+    await new Promise((resolve) => setTimeout(resolve, 100)) // time for the server to read the body to its end
+    expect(await inFlight()).toBe(2)
+    for (const client of clients) client.destroy()
+    await expect.poll(inFlight).toBe(0)
+  },
+)
 
 describe.each([
   ['Hono on @hono/node-server', hono],
