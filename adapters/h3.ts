@@ -62,10 +62,11 @@ export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
 function middlewareOf(guard: Pick<Guard<H3Event, H3Event>, 'check'>): Middleware {
   return (event, next) => {
     if (typeof next !== 'function' || event.context === undefined) throw misplaced('headgate/h3')
+    const told = event.req.runtime?.node === undefined && tellsStatus(event.app)
     const admitted = guard.check(event, event)
     return typeof admitted === 'boolean'
-      ? goOn(admitted, event, next)
-      : admitted.then((goesOn) => goOn(goesOn, event, next))
+      ? goOn(admitted, event, next, told)
+      : admitted.then((goesOn) => goOn(goesOn, event, next, told))
   }
 }
 
@@ -76,18 +77,19 @@ const checks = {
 
 type Next = () => unknown
 
-function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
+function goOn(admitted: boolean, event: H3Event, next: Next, told: boolean): unknown {
   const answer = answerOf(event)
   // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
-  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next) : next()
+  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, told) : next()
 }
 
 /**
  * Runs the next handler, and awaits the end of the response body. Used if the server has no response object of node:http, so that no
  * event reports the end of the response, and for a request that may open a WebSocket.
+ * @param told true if the hook of the application will tell the status of an error
  */
-async function answered(event: H3Event, next: Next): Promise<unknown> {
+async function answered(event: H3Event, next: Next, told: boolean): Promise<unknown> {
   const answer = answerOf(event)
   try {
     const value = await answer.make(next)
@@ -100,39 +102,47 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
     if (!answer.awaited) return value
     // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
     if (typeof value !== 'symbol') return answer.apply(await h3.toResponse(value, event), event.req)
-    endWithError(event, answer, 404)
+    endWithError(event, answer, 404, told)
     return value
   } catch (error) {
-    endWithError(event, answer, (error as { status?: number } | undefined)?.status ?? 500)
+    endWithError(event, answer, (error as { status?: number } | undefined)?.status ?? 500, told)
     throw error
   }
 }
 
 /** The requests whose response is made from an error after all middleware, with what limiters add to it. */
 const failed = new WeakMap<H3Event, Answer>()
-/** The hook of each application that ends the requests in `failed`. */
-const hooks = new WeakMap<H3Config, H3Config['onResponse']>()
+/** The hooks that end the requests in `failed`. */
+const hooks = new WeakSet<NonNullable<H3Config['onResponse']>>()
 
 /**
- * Ends a request that failed. The function `onError` of the application runs later, and may give the response another status, so the
- * application's hook `onResponse` tells the status.
- * @param status of the error, for an event without an application
+ * Ends a request that failed. The function `onError` of the application runs later, and may give the response another status.
+ * @param status of the error, if nothing gives the response a status
+ * @param told true if the hook of the application will tell the status
  */
-function endWithError(event: H3Event, answer: Answer, status: number): void {
-  if (event.app !== undefined && hooked(event.app.config)) failed.set(event, answer)
-  else answer.end(status, false)
+function endWithError(event: H3Event, answer: Answer, status: number, told: boolean): void {
+  failed.set(event, answer)
+  if (told) return
+  const { res } = event
+  setTimeout(() => answer.end(res.status ?? status, false), 0)
 }
 
-/** True if the application has the hook. Adds the hook, before the application's own, unless the configuration is frozen. */
-function hooked(config: H3Config): boolean {
-  const own = config.onResponse
-  if (own !== undefined && hooks.get(config) === own) return true
+/**
+ * True if the hook `onResponse` of the application ends the requests in `failed`, this request too. Adds the hook, which calls the
+ * application's own.
+ */
+function tellsStatus(app: H3Event['app']): boolean {
+  const own = app?.config.onResponse
+  if (app === undefined || (own !== undefined && hooks.has(own))) return app !== undefined
   const hook: H3Config['onResponse'] = (response, event) => {
     failed.get(event)?.end(response.status, false)
     return own?.(response, event)
   }
-  hooks.set(config, hook)
-  return Reflect.set(config, 'onResponse', hook)
+  hooks.add(hook)
+  if (Reflect.set(app.config, 'onResponse', hook)) return true
+  // `serve` of h3 freezes the configuration, and requests that have begun may keep it.
+  Reflect.set(app, 'config', { ...app.config, onResponse: hook })
+  return false
 }
 
 /** True for the response of `defineWebSocketHandler`: the server opens a WebSocket with the hooks in its property `crossws`. */

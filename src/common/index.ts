@@ -42,6 +42,7 @@ export {
   wordOrOptions,
 } from './option-readers.ts'
 export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
+export { RecentMap } from './recent-map.ts'
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
 export { callHook, reason, warnOnce } from './warn.ts'

@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { PenaltyOptions } from '../algorithms/bans/index.ts'
 import type { CarryRule, Policy, PolicyLike } from '../algorithms/index.ts'
-import { HeadgateError, ownText, shown, warnOnce } from '../common/index.ts'
+import { HeadgateError, ownText, RecentMap, shown, warnOnce } from '../common/index.ts'
 import {
   type CheckedLedger,
   type FailureTerms,
@@ -77,7 +76,7 @@ export class Plans<Limiter extends object> {
   #alike = 0
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
   /** The limiters by the text of their plans (policies). Undefined until the first use, because most limiters have one plan. */
-  #byText: LRUCache<string, Limiter> | undefined
+  #byText: RecentMap<string, Limiter> | undefined
 
   /** @param overrides default: the overrides of the limiters' name */
   constructor(options: PlansOptions, overrides: LoadedOverrides = new LoadedOverrides(options.store, options.name)) {
@@ -149,7 +148,7 @@ export class Plans<Limiter extends object> {
   keep(plan: PlanLike, limiter: Limiter): Limiter {
     if (typeof plan === 'object') this.#remember(plan, limiter)
     const text = textOf(plan)
-    this.#byText ??= new LRUCache({ max: maxLimiters })
+    this.#byText ??= new RecentMap(maxLimiters)
     if (text !== undefined) this.#byText.set(ownText(text), limiter)
     return limiter
   }
@@ -250,7 +249,7 @@ interface Last {
 }
 
 /** The last limiter with each name, by name. */
-const lastOf = new LRUCache<string, Last>({ max: 100 })
+const lastOf = new RecentMap<string, Last>(100)
 
 /**
  * Warns at the hundredth limiter with the same name, if each limiter had its own store and was used for one key before the next

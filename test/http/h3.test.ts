@@ -1,5 +1,5 @@
 import { defineWebSocketHandler, H3, type H3Config, type H3Event, HTTPError, serve as serveH3 } from 'h3'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/h3.ts'
 import { byIp, fixedWindow, RateLimiter } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
@@ -139,28 +139,48 @@ test.each(counting)(
   },
 )
 
+/** `serve` of h3 does this. */
+const freeze = (app: H3) => Object.assign(app, { config: Object.freeze(app.config) })
+
 test.each<[string, H3Config, number]>([
   ['no onError', {}, 500],
-  ['a frozen configuration', Object.freeze({ silent: true }), 500],
   ['a status for a value', { onError: (_error, { res }) => Object.assign(res, { status: 401 }) && 'wrong' }, 401],
   ['a later status', { onError: async (_error, { res }) => Object.assign(res, { status: 401 }) && 'wrong' }, 401],
   ['a Response', { onError: () => new Response('wrong', { status: 401 }) }, 401],
   ['a success', { onError: () => new Response('known') }, 200],
 ])('count gets the status that onError gives to an error: %s', async (_what, config, wanted) => {
+  for (const frozen of [false, true]) {
+    const [statuses, own]: unknown[][] = [[], []]
+    const count = (event: H3Event) => (statuses as unknown[]).push(event.res.status) > 0
+    const onResponse = ({ status }: Response) => void own?.push(status)
+    const app = new H3({ ...config, onResponse, silent: true })
+    app.use(rateLimit({ ...hourly(9), keys: () => 'k', count }))
+    app.get('/error', () => {
+      throw new Error('thrown on purpose')
+    })
+    if (frozen) freeze(app)
+    const seen = []
+    for (const path of ['error', 'nowhere', 'error']) seen.push((await app.request(`/${path}`)).status)
+    const each = [wanted, wanted === 500 ? 404 : wanted, wanted]
+    await until(() => statuses?.length === 3)
+    expect([seen, statuses, own]).toEqual([each, each, each])
+  }
+})
+
+test('with a frozen configuration, the first request of a late limit counts by the status that onError sets', async () => {
   const statuses: unknown[] = []
-  const count = (event: H3Event) => statuses.push(event.res.status) > 0
-  const own: number[] = []
-  const onResponse = ({ status }: Response) => void own.push(status)
-  const app = new H3(Object.isFrozen(config) ? config : { ...config, onResponse, silent: true })
-  app.use(rateLimit({ ...hourly(9), keys: () => 'k', count }))
-  app.get('/error', () => {
+  const onError: H3Config['onError'] = (_error, { res }) => Object.assign(res, { status: 401 }) && 'wrong'
+  const app = new H3({ onError, silent: true }).use(async (_event, next) => {
+    await Promise.resolve()
+    return next()
+  })
+  app.use(rateLimit({ ...hourly(9), keys: () => 'k', count: (event) => statuses.push(event.res.status) > 0 }))
+  app.get('/', () => {
     throw new Error('thrown on purpose')
   })
-  const seen = []
-  for (const path of ['error', 'nowhere', 'error']) seen.push((await app.request(`/${path}`)).status)
-  const each = [wanted, wanted === 500 ? 404 : wanted, wanted]
-  await until(() => statuses.length === 3)
-  expect([seen, statuses, Object.isFrozen(config) ? each : own]).toEqual([each, each, each])
+  freeze(app)
+  for (const _ of [1, 2]) expect((await app.request('/')).status).toBe(401)
+  await vi.waitFor(() => expect(statuses).toEqual([401, 401]))
 })
 
 test('a middleware around the limit may turn an error into a response', async () => {

@@ -2,16 +2,15 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
 /**
- * One file of text with the program, the package and its dependencies, for runtimes that resolve no packages: a module for workerd, and a
- * script for a browser.
+ * One file of text with the program, the package and its dependencies, for runtimes that resolve no packages.
+ * @param conditions for workerd: `['workerd', 'worker', 'browser']`, as of wrangler, or `['workerd', 'node']`, as of Nitro
  */
-export async function bundle(consumer, input, format) {
-  const conditions = format === 'es' ? ['workerd', 'worker', 'browser'] : ['browser']
+export async function bundle(consumer, input, format, conditions) {
   const build = await rolldown({
     input: join(consumer, input),
     cwd: consumer,
     platform: 'neutral',
-    external: /^cloudflare:/,
+    external: /^(cloudflare|node):/,
     resolve: { conditionNames: [...conditions, 'import', 'default'], mainFields: ['browser', 'module', 'main'] },
     onLog: (level, log) => {
       if (level === 'warn' && log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message)

@@ -10,7 +10,7 @@ const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run
 
 export async function chromium(consumer) {
   install()
-  const code = await bundle(consumer, 'outcome.mjs', 'iife')
+  const code = await bundle(consumer, 'outcome.mjs', 'iife', ['browser'])
   const browser = await playwright.launch({ executablePath, headless: true, args })
   try {
     const page = await browser.newPage()

@@ -16,6 +16,7 @@ const config :Workerd.Config = (
 const worker :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "hostile.js")],
   compatibilityDate = "2026-01-01",
+  compatibilityFlags = ["nodejs_compat"],
 );
 `
 
@@ -58,7 +59,7 @@ async function worker(consumer) {
     join(consumer, 'hostile-worker.mjs'),
     `import { handler } from './app.mjs'\nexport default { fetch: handler }\n`,
   )
-  writeFileSync(join(consumer, 'hostile.js'), await bundle(consumer, 'hostile-worker.mjs', 'es'))
+  writeFileSync(join(consumer, 'hostile.js'), await bundle(consumer, 'hostile-worker.mjs', 'es', ['workerd', 'node']))
   writeFileSync(join(consumer, 'hostile.capnp'), workerConfig(port))
   const { child, close } = start(binary('@cloudflare', 'workerd-', 'bin/workerd'), ['serve', 'hostile.capnp'], consumer)
   child.stdout.resume()

@@ -27,7 +27,10 @@ const worker :Workerd.Worker = (
 
 export async function workerd(consumer) {
   writeFileSync(join(consumer, 'worker.mjs'), worker)
-  writeFileSync(join(consumer, 'worker.js'), await bundle(consumer, 'worker.mjs', 'es'))
+  writeFileSync(
+    join(consumer, 'worker.js'),
+    await bundle(consumer, 'worker.mjs', 'es', ['workerd', 'worker', 'browser']),
+  )
   writeFileSync(join(consumer, 'worker.capnp'), config)
   const program = binary('@cloudflare', 'workerd-', 'bin/workerd')
   const printed = execFileSync(program, ['test', 'worker.capnp'], { cwd: consumer, encoding: 'utf8', timeout: 120_000 })

@@ -2,7 +2,7 @@
  * An application for clients that attack it, on the server of Bun, Deno or workerd. Each attack names a limiter of its own in the
  * path: `/in-flight/NAME/HANDLER`. This module runs in every runtime, so it imports nothing else.
  */
-import { byHeader } from 'headgate'
+import { byHeader, RateLimiter } from 'headgate'
 import { rateLimit } from 'headgate/fetch'
 import { compareAndSetStore } from 'headgate/store'
 
@@ -67,6 +67,9 @@ const kinds = {
   stored: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'closed', keys: byPath }),
   open: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'open', keys }),
 }
+
+// Made outside of a request, where a worker may not do everything.
+export const made = new RateLimiter({ policies: '1/1h' }).withPlan('2/1h')
 
 const limits = new Map()
 const runs = new Map()
