@@ -10,7 +10,6 @@ export interface ResponseHead {
 export interface NodePair {
   readonly req: {
     readonly socket: LocalSocket
-    readonly method?: string | undefined
     readonly url?: string | undefined
     readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
   }
@@ -23,26 +22,27 @@ export function nodePair(request: Request): NodePair | undefined {
 }
 
 /**
- * The response of node:http, if it answers this Request. Undefined if the application made the Request for another method or path, such as a
- * batch that calls the application for each of its parts: the response in the pair is then that of the batch. A Request that middleware has
- * put in place of the client's has its method and path.
+ * The response of node:http, if it answers this Request. Undefined if the application made the Request for another path, such as a batch
+ * that calls the application for each of its parts: the response in the pair is then that of the batch. A Request that middleware has put
+ * in place of the client's has the client's path, or its end if the application is mounted on a path.
  */
 export function ownResponse(request: Request, pair: Partial<NodePair> | undefined): NodePair['res'] {
-  return pair?.res !== undefined && (pair.req === undefined || asksFor(request, pair.req)) ? pair.res : undefined
+  return pair?.res !== undefined && endsPath(request.url, pair.req?.url) ? pair.res : undefined
 }
 
-/** True if a Request has the method and the path of the request of node:http. */
-function asksFor(request: Request, { method, url: path }: NodePair['req']): boolean {
-  if (path === undefined) return true
-  if (request.method !== method) return false
-  const { url } = request
-  // A URL nearly always ends in the text that the client has sent, behind the host.
-  if (url.endsWith(path) && url.indexOf('/', url.indexOf('//') + 2) === url.length - path.length) return true
-  const asked = new URL(url)
-  const target = path.startsWith('/') ? asked.origin + path : path
-  if (!URL.canParse(target)) return true
-  const sent = new URL(target)
-  return sent.pathname === asked.pathname && sent.search === asked.search
+/** True if the path that the client has sent ends with the path of a URL. */
+function endsPath(url: string, sent: string | undefined): boolean {
+  if (sent === undefined) return true
+  const path = pathOf(url.slice(url.indexOf('/', url.indexOf('//') + 2)))
+  if (path === '/' || pathOf(sent).endsWith(path)) return true
+  const { origin, pathname } = new URL(url)
+  const target = sent.startsWith('/') ? origin + sent : sent
+  return URL.canParse(target) && new URL(target).pathname.endsWith(pathname)
+}
+
+function pathOf(target: string): string {
+  const end = target.search(/[?#]/)
+  return end === -1 ? target : target.slice(0, end)
 }
 
 /** Request and response of node:http, which @hono/node-server passes as the second argument of a handler. */

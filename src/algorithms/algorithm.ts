@@ -8,10 +8,9 @@ export type Numbers = Float64Array | number[]
 
 /**
  * Identifies a reservation, so that the reservation can be settled (corrected to its actual cost) later. `since`: the time, the window or
- * the segment in which the reservation's units count; for a window of a calendar, the end of the window. `id`: the id that all open
- * reservations of the state share (`Algorithm.idSlot`). `units`: how many units the reservation took. All three are 0 if the reservation
- * cannot be settled. `expiry`: when the state gives the units back, unless the reservation is settled before. Absent if the units stay
- * used.
+ * the segment in which the reservation's units count; the end of a calendar window. `id`: the id that all open reservations of the state
+ * share (`Algorithm.idSlot`). `units`: how many units the reservation took. All three are 0 if the reservation cannot be settled.
+ * `expiry`: when the state gives the units back, unless the reservation is settled before. Absent if the units stay used.
  */
 export type Ticket = readonly [since: number, id: number, units: number, expiry?: number]
 

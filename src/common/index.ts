@@ -21,8 +21,8 @@ export {
   unsupported,
 } from './errors.ts'
 export { Fifo } from './fifo.ts'
-export { getOrInsert, ownText } from './get-or-insert.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
+export { getOrInsert, ownText, RecentMap } from './maps.ts'
 export { allOf, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {
   anything,
@@ -42,7 +42,6 @@ export {
   wordOrOptions,
 } from './option-readers.ts'
 export { callOptions, knownOptions, type Reader, type Readers, readOptions } from './options.ts'
-export { RecentMap } from './recent-map.ts'
 export { longestSleep, realSleeper, type Sleeper, timerSleeper } from './sleeper.ts'
 export { type Size, Slots } from './slots.ts'
 export { callHook, reason, warnOnce } from './warn.ts'

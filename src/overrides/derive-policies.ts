@@ -19,10 +19,10 @@ export interface Chain {
   readonly isRest: boolean
 }
 
-/** The policies of a call under overrides, and the overrides that changed these policies. */
+/** The policies of a call under overrides, and the overrides that apply. */
 export interface Derived {
   readonly policies: readonly Policy[]
-  /** The overrides that changed a policy. Empty if none did. */
+  /** The overrides that apply to a policy. Empty if none does. */
   readonly applied: readonly OverrideRecord[]
   /** True if an override has replaced policies, which may then have other names than in the plan. */
   readonly renamed: boolean
@@ -86,11 +86,14 @@ function scaled(policy: Policy, record: OverrideRecord, effect: Effect): Policy 
   return attempt(policy, record, times(policy.limit), effect, times(policy.burst))
 }
 
-/** The policy with another limit. Returns the policy unchanged if the limit is invalid, because an override never makes a call fail. */
+/**
+ * The policy with another limit. Returns the policy unchanged if the limit is invalid, because an override never makes a call fail. An
+ * override with the policy's own limit applies too: without it, a less specific override would.
+ */
 function attempt(policy: Policy, record: OverrideRecord, limit: number, effect: Effect, burst?: number): Policy {
-  if (limit === policy.limit && (burst ?? policy.burst) === policy.burst) return policy
   try {
-    const next = withLimit(policy, limit, burst)
+    const isOwn = limit === policy.limit && (burst ?? policy.burst) === policy.burst
+    const next = isOwn ? policy : withLimit(policy, limit, burst)
     effect.applied.add(record)
     return next
   } catch (error) {

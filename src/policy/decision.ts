@@ -71,7 +71,7 @@ export interface Ban {
   readonly reason?: string
 }
 
-/** An override that changed the policies of a call. */
+/** An override that applied to the policies of a call. */
 export interface AppliedOverride {
   /** The id of the override, for `removeOverride`. Example: `'7'`. */
   readonly id: string
@@ -143,7 +143,7 @@ export interface Decision {
    */
   readonly tried?: readonly RefusedCost[]
   /**
-   * The overrides (`RateLimiter.override`) that changed the policies of this call. Absent if no override changed a policy. No response to
+   * The overrides (`RateLimiter.override`) that applied to the policies of this call. Absent if none applied. No response to
    * a client shows the overrides. Example: `[{ id: '7', reason: 'incident 311' }]`.
    */
   readonly override?: readonly AppliedOverride[]

@@ -54,35 +54,36 @@ async function h3(options: Options, batch: Batch) {
   return `${server.url}batch`
 }
 
-async function listening(server: ReturnType<typeof serve>): Promise<string> {
+async function listening(server: ReturnType<typeof serve>, path = '/batch'): Promise<string> {
   onTestFinished(() => void server.close())
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}/batch`
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}${path}`
 }
 
-test.each<[string, Record<string, string>, string]>([
-  ['with its length', { 'content-length': '1' }, 'a'],
-  ['in chunks', { 'transfer-encoding': 'chunked' }, '1\r\na\r\n0\r\n\r\n'],
-])(
-  'a request that middleware replaces stays in flight until the client has its response: a body %s',
-  async (_what, fields, body) => {
-    const { limiter } = honoLimit({ policies: '2 at once', keys: () => 'k' })
-    const app = new Hono().use(bodyLimit({ maxSize: 9 }))
-    app.post('/export', honoLimit({ limiter, keys }), () => new Response(new Uint8Array(16_000_000)))
-    const { port } = new URL(await listening(serve({ fetch: app.fetch, port: 0 })))
-    const head = Object.entries({ host: 'a', ...fields }).map(([name, value]) => `${name}: ${value}\r\n`)
-    const clients = [1, 2].map(() => connect(Number(port), '127.0.0.1').pause())
-    onTestFinished(() => clients.forEach((client) => void client.destroy()))
-    for (const client of clients) client.write(`POST /export HTTP/1.1\r\n${head.join('')}\r\n${body}`)
-    const inFlight = async () => (await limiter.peek('k')).policies[0]?.used
-    await expect.poll(inFlight).toBe(2)
-    expect((await fetch(`http://127.0.0.1:${port}/export`, { method: 'POST' })).status).toBe(429)
-    await new Promise((resolve) => setTimeout(resolve, 100)) // time for the server to read the body to its end
-    expect(await inFlight()).toBe(2)
-    for (const client of clients) client.destroy()
-    await expect.poll(inFlight).toBe(0)
-  },
-)
+const chunked = 'transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'
+
+test.each<[string, string, (limited: Hono) => Hono]>([
+  ['replaces, with a body of known length', 'content-length: 1\r\n\r\na', (app) => app],
+  ['replaces, with a body in chunks', chunked, (app) => app],
+  ['passes on to a mounted application', chunked, (app) => new Hono().mount('/', app.fetch)],
+  ['passes on to an application mounted on a path', chunked, (app) => new Hono().mount('/api', app.fetch)],
+])('a request that middleware %s is in flight until the client has the response', async (_what, rest, around) => {
+  const limit = honoLimit({ policies: '2 at once', keys })
+  const app = new Hono().use(bodyLimit({ maxSize: 9 }))
+  app.post('/api/export', limit, () => new Response(new Uint8Array(16_000_000)))
+  app.post('/export', limit, () => new Response(new Uint8Array(16_000_000)))
+  const url = await listening(serve({ fetch: around(app).fetch, port: 0 }), '/api/export')
+  const clients = [1, 2].map(() => connect(Number(new URL(url).port), '127.0.0.1').pause())
+  onTestFinished(() => clients.forEach((client) => void client.destroy()))
+  for (const client of clients) client.write(`POST /api/export HTTP/1.1\r\nhost: a\r\n${rest}`)
+  const inFlight = async () => (await limit.limiter.peek('k')).policies[0]?.used
+  await expect.poll(inFlight).toBe(2)
+  expect((await fetch(url, { method: 'POST' })).status).toBe(429)
+  await new Promise((resolve) => setTimeout(resolve, 100)) // time for the server to read the responses to their end
+  expect(await inFlight()).toBe(2)
+  for (const client of clients) client.destroy()
+  await expect.poll(inFlight).toBe(0)
+})
 
 describe.each([
   ['Hono on @hono/node-server', hono],

@@ -7,6 +7,7 @@ import { quota } from '../../src/calendar/index.ts'
 import {
   fixedWindow,
   memoryStore,
+  type OverrideOptions,
   type Policy,
   RateLimiter,
   segmentedWindow,
@@ -119,4 +120,27 @@ test('refused 1 ms before, admitted at the told time, under any overrides', asyn
     ),
     { numRuns: 300 },
   )
+})
+
+test.each<[string, OverrideOptions]>([
+  ['the same limit', { limit: 3 }],
+  ['the same policy', { policies: '3/30d fixed-window' }],
+])('an override with %s shields a key until its end, and is named', async (_what, options) => {
+  const limiter = new RateLimiter({ policies: '3/30d fixed-window', store: store() })
+  await limiter.override('*', { limit: 25 })
+  await limiter.override({ prefix: 'an' }, { limit: 3, until: '4s', reason: 'prefix' })
+  await limiter.override('ann', { ...options, until: '2s', reason: 'kept low' })
+  await limiter.consume('ann', { cost: 3 })
+  const refused = { allowed: false, limit: 3, retryAfter: 4000 }
+  expect(await limiter.consume('ann')).toMatchObject({ ...refused, override: [{ reason: 'kept low' }] })
+  vi.setSystemTime(start + 2000)
+  expect(await limiter.consume('ann')).toMatchObject({ ...refused, retryAfter: 2000, override: [{ reason: 'prefix' }] })
+  vi.setSystemTime(start + 4000)
+  expect(await limiter.consume('ann', { cost: 22 })).toMatchObject({ allowed: true, limit: 25, remaining: 0 })
+})
+
+test('a scale of 1 leaves the limits, and is named', async () => {
+  const limiter = new RateLimiter({ policies: '3/1h', store: store() })
+  const { id } = await limiter.override('ann', { scale: 1 })
+  expect(await limiter.consume('ann')).toMatchObject({ limit: 3, remaining: 2, override: [{ id }] })
 })
