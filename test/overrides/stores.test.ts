@@ -138,6 +138,23 @@ describe.each(stores)('$name', ({ create }) => {
     expect((await limiter.consume('ann')).allowed).toBe(true)
   })
 
+  test('a key that an override with the own number of the policy keeps low is told the end of that override', async () => {
+    const [limiter] = both()
+    await limiter.override('*', { limit: 25 })
+    const { id, until = 0 } = await limiter.override('ann', { limit: 10, until: Date.now() + 500 })
+    await limiter.consume('ann', { cost: 10 })
+    for (const cost of [1, 15]) {
+      const before = Date.now()
+      const { override, retryAfter } = await limiter.consume('ann', { cost })
+      const after = Date.now()
+      expect(override).toEqual([{ id }])
+      expect(retryAfter).toBeGreaterThanOrEqual(until - after)
+      expect(retryAfter).toBeLessThanOrEqual(until - before)
+    }
+    await new Promise((wake) => setTimeout(wake, until - Date.now() + 5))
+    expect((await limiter.consume('ann', { cost: 15 })).allowed).toBe(true)
+  })
+
   test('a process that starts later finds it, also under a plan', async () => {
     const prefix = `ov-${prefixes++}`
     await limiterOn(create(prefix)).override({ prefix: 'trial-' }, { policy: 'month', scale: 0.5 })

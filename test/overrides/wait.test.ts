@@ -68,8 +68,9 @@ test('a cost that fits only after the override, and one that fits only a list la
 const kinds = [fixedWindow, slidingWindow, slidingLog, segmentedWindow, tokenBucket]
 const numbers = fc.oneof(
   fc.record({ limit: fc.integer({ min: 1, max: 20 }) }),
+  fc.constant({ limit: 10 }), // the own number of the policy
   fc.record({ add: fc.integer({ min: 1, max: 10 }) }),
-  fc.record({ scale: fc.constantFrom(0.1, 0.25, 0.5, 2) }),
+  fc.record({ scale: fc.constantFrom(0.1, 0.25, 0.5, 1, 2) }),
   fc.record({ policies: fc.constantFrom('2/3s sliding-log', '7/2s fixed-window') }),
 )
 const override = fc.record({
@@ -143,4 +144,66 @@ test('a scale of 1 leaves the limits, and is named', async () => {
   const limiter = new RateLimiter({ policies: '3/1h', store: store() })
   const { id } = await limiter.override('ann', { scale: 1 })
   expect(await limiter.consume('ann')).toMatchObject({ limit: 3, remaining: 2, override: [{ id }] })
+})
+
+type Row = readonly [target: Parameters<RateLimiter['override']>[0], numbers: OverrideOptions, seconds?: number]
+
+/** Overrides of which the last end gives the key `ann` at least 5 units: until then, the key has the policy's own limit of 3, or less. */
+const shields: readonly { what: string; overrides: readonly Row[]; seconds: number; ids: readonly string[] }[] = [
+  {
+    what: 'a scale of 1, because the smallest scale applies',
+    overrides: [
+      ['*', { scale: 10 }],
+      ['ann', { scale: 1 }, 2],
+    ],
+    seconds: 2,
+    ids: ['2'],
+  },
+  {
+    what: 'a scale that is rounded up to the own limit',
+    overrides: [
+      ['*', { scale: 10 }],
+      ['ann', { scale: 0.9 }, 2],
+    ],
+    seconds: 2,
+    ids: ['2'],
+  },
+  {
+    what: 'the own limit, after a less specific own limit has ended',
+    overrides: [
+      ['*', { limit: 25 }],
+      [{ prefix: 'an' }, { limit: 3 }, 2],
+      ['ann', { limit: 3 }, 5],
+    ],
+    seconds: 5,
+    ids: ['3'],
+  },
+  {
+    what: 'the own limit, after a scale has ended',
+    overrides: [
+      ['*', { limit: 25 }],
+      ['ann', { limit: 3 }, 5],
+      ['*', { scale: 0.5 }, 2],
+    ],
+    seconds: 5,
+    ids: ['2', '3'],
+  },
+]
+
+test.each(shields)('every verb knows the end of $what', async ({ overrides, seconds, ids }) => {
+  const limiter = new RateLimiter({ policies: '3/30d fixed-window', store: store() })
+  await limiter.consume('ann', { cost: 3 })
+  for (const [target, numbers, end] of overrides) {
+    const until = end === undefined ? {} : { until: start + end * 1000 }
+    expect(await limiter.override(target, { ...numbers, ...until })).toMatchObject({ effective: true })
+  }
+  const told = { retryAfter: seconds * 1000, override: ids.map((id) => ({ id })) }
+  for (const cost of [1, 5]) {
+    expect(await limiter.consume('ann', { cost })).toMatchObject({ allowed: false, ...told })
+    expect(await limiter.peek('ann', { cost })).toMatchObject({ allowed: false, ...told })
+    expect((await limiter.reserve('ann', { cost })).decision).toMatchObject({ allowed: false, ...told })
+  }
+  expect(await limiter.inspect('ann')).toMatchObject(told)
+  vi.setSystemTime(start + seconds * 1000)
+  expect((await limiter.consume('ann', { cost: 5 })).allowed).toBe(true)
 })
