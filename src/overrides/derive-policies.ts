@@ -70,36 +70,40 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
 function changed(policy: Policy, entries: readonly Entry[], before: number, effect: Effect): Policy {
   // A penalty has no quota, a counter has no limit, and a policy with the limit 0 refuses every call on purpose.
   if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
-  const named = ({ record }: Entry) => record.policy === policy.name
-  const numbers = entries.slice(0, before).find((entry) => named(entry) && entry.record.scale === undefined)?.record
-  const scales = entries.filter((entry) => entry.record.scale !== undefined && (named(entry) || !entry.record.policy))
-  const [scale] = scales.map(({ record }) => record).sort((a, b) => (a.scale as number) - (b.scale as number))
-  const limited = numbers && attempt(policy, numbers, (numbers.limit ?? policy.limit) + (numbers.add ?? 0), effect)
-  const whole = limited ?? policy
-  return scale === undefined ? whole : scaled(whole, scale, effect)
-}
-
-function scaled(policy: Policy, record: OverrideRecord, effect: Effect): Policy {
-  const scale = record.scale as number
-  if (policy.algorithm.paysLater) return attempt(policy, record, policy.limit * scale, effect) // a rate may have a fraction
-  const times = (units: number) => Math.max(1, ratioUp(units, Math.round(scale * millionths), millionths))
-  return attempt(policy, record, times(policy.limit), effect, times(policy.burst))
+  const records = entries.map(({ record }) => record)
+  const isNamed = (record: OverrideRecord) => record.policy === policy.name
+  const numbers = records.slice(0, before).filter((record) => isNamed(record) && record.scale === undefined)
+  const scales = records.filter((record) => record.scale !== undefined && (isNamed(record) || !record.policy))
+  scales.sort((a, b) => (a.scale as number) - (b.scale as number)) // the smallest scale first
+  return underFirst(scales, underFirst(numbers, policy, effect), effect)
 }
 
 /**
- * The policy with another limit. Returns the policy unchanged if the limit is invalid, because an override never makes a call fail. An
- * override with the policy's own limit applies too: without it, a less specific override would.
+ * The policy with the numbers of the first override that the policy can have: an override never makes a call fail. An override with the
+ * policy's own numbers applies too, and keeps those after it away.
  */
-function attempt(policy: Policy, record: OverrideRecord, limit: number, effect: Effect, burst?: number): Policy {
-  try {
-    const isOwn = limit === policy.limit && (burst ?? policy.burst) === policy.burst
-    const next = isOwn ? policy : withLimit(policy, limit, burst)
-    effect.applied.add(record)
-    return next
-  } catch (error) {
-    effect.misfit ??= error
-    return policy
+function underFirst(records: readonly OverrideRecord[], policy: Policy, effect: Effect): Policy {
+  for (const record of records) {
+    try {
+      const next = withLimit(policy, ...numbersOf(policy, record))
+      effect.applied.add(record)
+      return next
+    } catch (error) {
+      effect.misfit ??= error
+    }
   }
+  return policy
+}
+
+/** The limit and the burst of the policy under an override. The burst is undefined if the override leaves it. */
+function numbersOf(
+  policy: Policy,
+  { limit = policy.limit, add = 0, scale }: OverrideRecord,
+): readonly [limit: number, burst?: number] {
+  if (scale === undefined) return [limit + add]
+  if (policy.algorithm.paysLater) return [policy.limit * scale] // a rate may have a fraction
+  const times = (units: number) => Math.max(1, ratioUp(units, Math.round(scale * millionths), millionths))
+  return [times(policy.limit), times(policy.burst)]
 }
 
 /** True for a factor with at most 6 decimals, so that a multiple of a limit is exact. */

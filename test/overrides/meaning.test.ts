@@ -262,6 +262,21 @@ describe('plans', () => {
     expect(await limiter.withPlan('unlimited').consume('ann')).toMatchObject({ allowed: true, policies: [] })
   })
 
+  test('a number that a plan cannot have keeps no less specific number away, before and after its end', async () => {
+    const limiter = new RateLimiter({ policies: month(), store: store() })
+    const plan = limiter.withPlan(slidingWindow({ name: 'month', limit: 20, window: '366d' }))
+    await limiter.override('ann', { limit: 2 ** 50, until: start + 2000 })
+    expect(await plan.peek('ann')).not.toHaveProperty('override')
+    const { id } = await limiter.override('*', { limit: 25 })
+    const low = await limiter.override({ prefix: 'an' }, { limit: 3, until: start + 1000 })
+    await plan.consume('ann', { cost: 3 })
+    expect(await plan.consume('ann')).toMatchObject({ limit: 3, retryAfter: 1000, override: [{ id: low.id }] })
+    for (const wait of [1000, 2000]) {
+      vi.setSystemTime(start + wait)
+      expect(await plan.consume('ann')).toMatchObject({ allowed: true, limit: 25, override: [{ id }] })
+    }
+  })
+
   test('policies whose names another scope of a plan has change nothing there, and the other overrides still hold', async () => {
     const own = (name: string, limit: number) => [
       policy(`${limit}/1s`, { name: 'a', scope: 'x' }),
