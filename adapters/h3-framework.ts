@@ -1,7 +1,7 @@
 import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
-import { type NodePair, ownResponse } from './node-pair.ts'
+import { type NodePair, possibleResponse } from './node-pair.ts'
 import { addressView, answerOf, clientHasLeft, finderOver, toldFinder, whenAnswered } from './web/index.ts'
 
 declare module 'h3' {
@@ -34,7 +34,7 @@ function nodeOf({ req }: H3Event): Node | undefined {
 }
 
 function responseOf(event: H3Event): Node['res'] {
-  return ownResponse(event.req, nodeOf(event))
+  return possibleResponse(event.req, nodeOf(event))
 }
 
 /** The parts of the requests of srvx that have the address of the connection on Bun and Deno. */

@@ -62,11 +62,11 @@ export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
 function middlewareOf(guard: Pick<Guard<H3Event, H3Event>, 'check'>): Middleware {
   return (event, next) => {
     if (typeof next !== 'function' || event.context === undefined) throw misplaced('headgate/h3')
-    const told = event.req.runtime?.node === undefined && tellsStatus(event.app)
+    const reported = event.req.runtime?.node === undefined && reportsStatus(event.app)
     const admitted = guard.check(event, event)
     return typeof admitted === 'boolean'
-      ? goOn(admitted, event, next, told)
-      : admitted.then((goesOn) => goOn(goesOn, event, next, told))
+      ? goOn(admitted, event, next, reported)
+      : admitted.then((goesOn) => goOn(goesOn, event, next, reported))
   }
 }
 
@@ -77,19 +77,19 @@ const checks = {
 
 type Next = () => unknown
 
-function goOn(admitted: boolean, event: H3Event, next: Next, told: boolean): unknown {
+function goOn(admitted: boolean, event: H3Event, next: Next, reported: boolean): unknown {
   const answer = answerOf(event)
   // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
-  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, told) : next()
+  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, reported) : next()
 }
 
 /**
  * Runs the next handler, and awaits the end of the response body. Used if the server has no response object of node:http, so that no
  * event reports the end of the response, and for a request that may open a WebSocket.
- * @param told true if the hook of the application will tell the status of an error
+ * @param reported true if the hook of the application will report the status of an error
  */
-async function answered(event: H3Event, next: Next, told: boolean): Promise<unknown> {
+async function answered(event: H3Event, next: Next, reported: boolean): Promise<unknown> {
   const answer = answerOf(event)
   try {
     const value = await answer.make(next)
@@ -102,27 +102,27 @@ async function answered(event: H3Event, next: Next, told: boolean): Promise<unkn
     if (!answer.awaited) return value
     // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
     if (typeof value !== 'symbol') return answer.apply(await h3.toResponse(value, event), event.req)
-    endWithError(event, answer, 404, told)
+    endWithError(event, answer, 404, reported)
     return value
   } catch (error) {
-    endWithError(event, answer, (error as { status?: number } | undefined)?.status ?? 500, told)
+    endWithError(event, answer, (error as { status?: number } | undefined)?.status ?? 500, reported)
     throw error
   }
 }
 
 /** The requests whose response is made from an error after all middleware, with what limiters add to it. */
 const failed = new WeakMap<H3Event, Answer>()
-/** The hooks that end the requests in `failed`. */
-const hooks = new WeakSet<NonNullable<H3Config['onResponse']>>()
+/** The configurations that have a hook which ends the requests in `failed`. */
+const hooked = new WeakSet<H3Config>()
 
 /**
  * Ends a request that failed. The function `onError` of the application runs later, and may give the response another status.
- * @param status of the error, if nothing gives the response a status
- * @param told true if the hook of the application will tell the status
+ * @param status the status of the error. Used if no code sets a status
+ * @param reported true if the hook of the application will report the status
  */
-function endWithError(event: H3Event, answer: Answer, status: number, told: boolean): void {
+function endWithError(event: H3Event, answer: Answer, status: number, reported: boolean): void {
   failed.set(event, answer)
-  if (told) return
+  if (reported) return
   const { res } = event
   setTimeout(() => answer.end(res.status ?? status, false), 0)
 }
@@ -131,18 +131,19 @@ function endWithError(event: H3Event, answer: Answer, status: number, told: bool
  * True if the hook `onResponse` of the application ends the requests in `failed`, this request too. Adds the hook, which calls the
  * application's own.
  */
-function tellsStatus(app: H3Event['app']): boolean {
-  const own = app?.config.onResponse
-  if (app === undefined || (own !== undefined && hooks.has(own))) return app !== undefined
+function reportsStatus(app: H3Event['app']): boolean {
+  if (app === undefined) return false
+  if (hooked.has(app.config)) return true
+  const own = app.config.onResponse
   const hook: H3Config['onResponse'] = (response, event) => {
     failed.get(event)?.end(response.status, false)
     return own?.(response, event)
   }
-  hooks.add(hook)
-  if (Reflect.set(app.config, 'onResponse', hook)) return true
+  const isSet = Reflect.set(app.config, 'onResponse', hook)
   // `serve` of h3 freezes the configuration, and requests that have begun may keep it.
-  Reflect.set(app, 'config', { ...app.config, onResponse: hook })
-  return false
+  if (!isSet) Reflect.set(app, 'config', { ...app.config, onResponse: hook })
+  hooked.add(app.config)
+  return isSet
 }
 
 /** True for the response of `defineWebSocketHandler`: the server opens a WebSocket with the hooks in its property `crossws`. */

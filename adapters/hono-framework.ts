@@ -1,7 +1,8 @@
 import type { Context } from 'hono'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
-import { type NodePair, nodePair, ownResponse, pairBeside } from './node-pair.ts'
+import { type NodePair, nodePair, pairBeside, possibleResponse } from './node-pair.ts'
+import { statusOf } from './response-fields.ts'
 import {
   addressView,
   answerOf,
@@ -51,7 +52,7 @@ function pairOf(context: Context): Partial<NodePair> | undefined {
 
 /** The response object of node:http, which emits an event when the response has ended. Undefined on other servers. */
 function nodeResponse(context: Context): NodePair['res'] {
-  return ownResponse(context.req.raw, pairOf(context))
+  return possibleResponse(context.req.raw, pairOf(context))
 }
 
 /** The socket of node:http for a request that asks for a WebSocket. @hono/node-server passes no response with such a request. */
@@ -101,7 +102,8 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ended(context, done) {
       const { raw } = context.req
       // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
-      const ended = (status: number, aborted: boolean) => done(context.finalized ? context.res.status : status, aborted)
+      const ended = (status: number, aborted: boolean) =>
+        done(statusOf(context.finalized ? context.res : undefined, status), aborted)
       whenAnswered(answerOf(context), raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),

@@ -22,22 +22,28 @@ export function nodePair(request: Request): NodePair | undefined {
 }
 
 /**
- * The response of node:http, if it answers this Request. Undefined if the application made the Request for another path, such as a batch
- * that calls the application for each of its parts: the response in the pair is then that of the batch. A Request that middleware has put
- * in place of the client's has the client's path, or its end if the application is mounted on a path.
+ * The response of node:http that answers this Request, because the Request has the path that the client has sent. A Request that middleware
+ * has put in place of the client's has that path too. Undefined if the application made the Request for another path, such as a batch that
+ * calls the application for each of its parts: the response in the pair is then that of the batch.
  */
 export function ownResponse(request: Request, pair: Partial<NodePair> | undefined): NodePair['res'] {
-  return pair?.res !== undefined && endsPath(request.url, pair.req?.url) ? pair.res : undefined
+  return pair?.res !== undefined && isPath(request.url, pair.req?.url, (sent, path) => sent === path)
+    ? pair.res
+    : undefined
 }
 
-/** True if the path that the client has sent ends with the path of a URL. */
-function endsPath(url: string, sent: string | undefined): boolean {
-  if (sent === undefined) return true
-  const path = pathOf(url.slice(url.indexOf('/', url.indexOf('//') + 2)))
-  if (path === '/' || pathOf(sent).endsWith(path)) return true
+/** Like `ownResponse`, and also for a Request with the end of the client's path, as of an application that is mounted on a path. */
+export function possibleResponse(request: Request, pair: Partial<NodePair> | undefined): NodePair['res'] {
+  const ends = (sent: string, path: string) => path === '/' || sent.endsWith(path)
+  return pair?.res !== undefined && isPath(request.url, pair.req?.url, ends) ? pair.res : undefined
+}
+
+/** True if the path that the client has sent, or its normal form, and the path of a URL are alike. */
+function isPath(url: string, sent: string | undefined, alike: (sent: string, path: string) => boolean): boolean {
+  if (sent === undefined || alike(pathOf(sent), pathOf(url.slice(url.indexOf('/', url.indexOf('//') + 2))))) return true
   const { origin, pathname } = new URL(url)
   const target = sent.startsWith('/') ? origin + sent : sent
-  return URL.canParse(target) && new URL(target).pathname.endsWith(pathname)
+  return URL.canParse(target) && alike(new URL(target).pathname, pathname)
 }
 
 function pathOf(target: string): string {

@@ -1,5 +1,13 @@
 /* Sets header fields on a Response of the fetch standard. */
 
+/**
+ * The status of a response.
+ * @param sent the status on the response of node:http. A handler of Hono may have sent it, and then returns `RESPONSE_ALREADY_SENT`
+ */
+export function statusOf(response: Response | undefined, sent: number): number {
+  return response?.headers?.has('x-hono-already-sent') !== false ? sent : response.status
+}
+
 /** True for a Response, even if the Response comes from another realm, or from a package with its own Response class. */
 export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value

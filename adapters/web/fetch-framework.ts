@@ -1,8 +1,9 @@
 import { atOnce } from '../../src/common/index.ts'
-import { endWorkDone } from '../../src/http/held/index.ts'
+import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
-import { type NodePair, nodePair, ownResponse, pairBeside } from '../node-pair.ts'
+import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
+import { statusOf } from '../response-fields.ts'
 import { answerWriter } from './answer-writer.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
 import { type Answer, answerOf, isStatus } from './web-answer.ts'
@@ -78,7 +79,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
 
   /** The response of node:http, which reports its end. Undefined in other runtimes. */
   get nodeResponse(): NodePair['res'] {
-    return ownResponse(this.request, this.#pair)
+    return possibleResponse(this.request, this.#pair)
   }
 
   get #pair(): Partial<NodePair> | undefined {
@@ -93,7 +94,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
       if (ends.delete(once)) done(status, aborted)
     }
     ends.add(once)
-    const sent: End = (status, aborted) => once(this.response?.status ?? status, aborted)
+    const sent: End = (status, aborted) => once(statusOf(this.response, status), aborted)
     whenAnswered(this.answer, this.request, this.#pair, sent)
   }
 
@@ -102,8 +103,9 @@ export class FetchCall<Context> implements FetchExchange<Context> {
    * of the end.
    */
   finish(status?: number): Promise<void> {
-    for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
-    return endWorkDone()
+    return workOf(() => {
+      for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
+    })
   }
 }
 

@@ -51,7 +51,7 @@ export class RecentMap<Key, Value> extends Map<Key, Value> {
 
   override get(key: Key): Value | undefined {
     const value = super.get(key)
-    if (value !== undefined) this.set(key, value)
+    if (value !== undefined && this.size >= this.#most) this.set(key, value) // below the maximum, no entry will be removed
     return value
   }
 

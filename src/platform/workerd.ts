@@ -3,9 +3,12 @@ import type { Platform } from './platform.ts'
 
 export * from './web.ts'
 
-let workers: { readonly waitUntil?: Platform['waitUntil'] | undefined } | undefined
+/** Not a text in the import, because bundlers other than wrangler would look for the module. */
+const { href } = new URL('cloudflare:workers')
+
+let workers: { readonly waitUntil?: Platform['waitUntil'] } | undefined
 // A bundle for workerd may also run in Node, such as to make static pages. There, the module does not exist, and is not needed.
-import('cloudflare:workers').then(
+import(/* webpackIgnore: true */ /* @vite-ignore */ href).then(
   (loaded) => {
     workers = loaded
   },

@@ -2,9 +2,11 @@
 import { connect } from 'node:net'
 import { type HttpBindings, serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { H3, serve as serveH3 } from 'h3'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { H3, type H3Event, serve as serveH3 } from 'h3'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { stream } from 'hono/streaming'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rateLimit as fetchLimit } from '../../adapters/fetch.ts'
 import { rateLimit as h3Limit } from '../../adapters/h3.ts'
@@ -147,6 +149,78 @@ describe.each([
     await expect.poll(used).toEqual([2, 0])
     expect(seen).toEqual([200, 200])
   })
+})
+
+test.each<[string, (limit: object) => Promise<string>]>([
+  [
+    'Hono',
+    (limit) => {
+      const app = new Hono<{ Bindings: HttpBindings }>().use(honoLimit(limit as never))
+      app.get('/login', async ({ env }) => respondsItself(env.outgoing))
+      return listening(serve({ fetch: app.fetch, port: 0 }), '/login')
+    },
+  ],
+  [
+    'fetch',
+    (limit) => {
+      const login = fetchLimit(limit as never).wrap((_request: Request, env: HttpBindings) =>
+        respondsItself(env.outgoing),
+      )
+      return listening(serve({ fetch: login as never, port: 0 }), '/login')
+    },
+  ],
+])('%s: a handler that responds on the response of node:http counts by that status', async (_name, start) => {
+  const limiter = new RateLimiter({ policies: fixedWindow({ limit: 2, window: '1h' }) })
+  const url = await start({ limiter, keys, count: 'failures' })
+  for (const used of [1, 2]) {
+    expect((await get(url)).status).toBe(401)
+    await expect.poll(async () => (await limiter.peek('k')).policies[0]?.used).toBe(used)
+  }
+  expect((await get(url)).status).toBe(429)
+})
+
+function respondsItself(outgoing: HttpBindings['outgoing']): Response {
+  setImmediate(() => outgoing.writeHead(401).end('no'))
+  return RESPONSE_ALREADY_SENT
+}
+
+test('h3: a client that writes the path of an inner request at the end of its own path makes no failure free', async () => {
+  const limiter = new RateLimiter({ policies: fixedWindow({ limit: 3, window: '1h' }) })
+  const app = new H3({ silent: true })
+  app.get('/login', () => new Response('no', { status: 401 }), {
+    middleware: [h3Limit({ limiter, keys, count: 'failures' })],
+  })
+  const inner = (event: H3Event) =>
+    app.fetch(Object.assign(part(401), { runtime: event.req.runtime as NonNullable<typeof event.req.runtime> }))
+  app.get('/batch/**', async (event) => [(await inner(event)).status, (await inner(event)).status])
+  const server = serveH3(app, { port: 0, silent: true })
+  await server.ready()
+  onTestFinished(() => server.close(true))
+  const batches = []
+  for (const _ of [1, 2, 3]) batches.push(JSON.parse((await get(`${server.url}batch/login`)).body))
+  expect(batches).toEqual([
+    [401, 401],
+    [401, 429],
+    [429, 429],
+  ])
+})
+
+test('the parts of a batch that streams its response each end with their own body', async () => {
+  const limit = honoLimit({ policies: '1 at once', keys })
+  const app = new Hono<{ Bindings: HttpBindings }>()
+  app.get('/part', limit, (c) => c.text('part'))
+  app.get('/batch', (c) =>
+    stream(c, async (body) => {
+      await body.write('begin')
+      for (let n = 0; n < 12; n++) {
+        const response = await app.fetch(new Request('http://app/part'), c.env)
+        await response.text()
+        await body.write(` ${response.status}`)
+      }
+    }),
+  )
+  const { body } = await get(await listening(serve({ fetch: app.fetch, port: 0 })))
+  expect(body).toBe(`begin${' 200'.repeat(12)}`)
 })
 
 test.each([

@@ -315,6 +315,15 @@ describe('Lambda freezes the process after the result, so the store then knows t
   })
 })
 
+test('a count that never answers does not keep a result for ever, and no later one', async () => {
+  let calls = 0
+  const count = () => (calls++ === 0 ? new Promise<boolean>(() => {}) : false)
+  const limit = rateLimit({ policies: '9/1h', keys: () => 'k', count })
+  const limited = limit.wrap(() => new Response('hello'))
+  for (let n = 0; n < 3; n++) expect((await lambdaResult(await limited(lambdaRequest({})))).statusCode).toBe(200)
+  expect((await limit.limiter.peek('k')).policies[0]?.used).toBe(1)
+})
+
 test("the platform 'aws-lambda' with the address of the event gives no warning, and one for a forged field", async () => {
   forgetWarnings()
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)

@@ -5,7 +5,7 @@
 
 export { Attachment } from './attachment.ts'
 export { type CountedRequest, CountedRequests } from './counted-requests.ts'
-export { endWorkDone } from './end-work.ts'
+export { endWorkDone, workOf } from './end-work.ts'
 export { checkPenalty, HeldRequest, HeldReservations } from './held-reservations.ts'
 export { KeyedDecision } from './request-decision.ts'
 export { type EndingResponse, hasLeft, whenClosed, whenEnded } from './when-ended.ts'
