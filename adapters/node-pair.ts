@@ -43,7 +43,7 @@ function isPath(url: string, sent: string | undefined, alike: (sent: string, pat
   if (sent === undefined || alike(pathOf(sent), pathOf(url.slice(url.indexOf('/', url.indexOf('//') + 2))))) return true
   const { origin, pathname } = new URL(url)
   const target = sent.startsWith('/') ? origin + sent : sent
-  return URL.canParse(target) && alike(new URL(target).pathname, pathname)
+  return !URL.canParse(target) || alike(new URL(target).pathname, pathname)
 }
 
 function pathOf(target: string): string {

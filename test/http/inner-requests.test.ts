@@ -1,4 +1,5 @@
 /* A batch calls the application for each of its parts, with the environment of the outer request, so that the address is known. */
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type HttpBindings, serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
@@ -11,6 +12,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { rateLimit as fetchLimit } from '../../adapters/fetch.ts'
 import { rateLimit as h3Limit } from '../../adapters/h3.ts'
 import { rateLimit as honoLimit } from '../../adapters/hono.ts'
+import { ownResponse } from '../../adapters/node-pair.ts'
 import { concurrency, fixedWindow, type PolicyLike, RateLimiter } from '../../src/index.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -85,6 +87,50 @@ test.each<[string, string, (limited: Hono) => Hono]>([
   expect(await inFlight()).toBe(2)
   for (const client of clients) client.destroy()
   await expect.poll(inFlight).toBe(0)
+})
+
+test('no spelling of its target makes the request of a client an inner one', async () => {
+  const parts = [
+    'a',
+    '%2e',
+    '..',
+    '.',
+    '%2F',
+    '%zz',
+    '//',
+    '/',
+    ';x',
+    '?q=1',
+    '#f',
+    '%41',
+    '\\',
+    '\xe9',
+    '"',
+    '<',
+    '|',
+    '%00',
+    '@',
+    ':',
+    '+',
+  ]
+  const pairs = parts.flatMap((one) => parts.flatMap((other) => [`/${one}${other}`, `/${one}/${other}`]))
+  const targets = ['/', '//', '//evil.example/x', 'http://h', 'http://h/x/../y', ...pairs]
+  const seen: unknown[] = []
+  const app = new Hono<{ Bindings: HttpBindings }>()
+  app.all('*', ({ env, req, text }) => {
+    const pair = { req: env.incoming, res: env.outgoing }
+    seen.push([req.raw, new Request(req.raw)].every((each) => ownResponse(each, pair) === env.outgoing) || req.raw.url)
+    return text('')
+  })
+  const { port } = new URL(await listening(serve({ fetch: app.fetch, port: 0 })))
+  const send = async (target: string) => {
+    const client = connect(Number(port), '127.0.0.1').resume()
+    client.write(Buffer.from(`GET ${target} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n`, 'latin1'))
+    await once(client, 'close')
+  }
+  for (const target of targets) await send(target)
+  expect(seen.length).toBeGreaterThan(targets.length / 2) // node:http refuses some
+  expect(seen.filter((own) => own !== true)).toEqual([])
 })
 
 describe.each([
