@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { RateLimiter, type Store } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
@@ -24,7 +24,6 @@ import { startPostgres } from '../support/postgres-server.ts'
 import { startSentinel } from '../support/redis-sentinel.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { randomOf } from '../support/seeded-random.ts'
-import { useServer } from '../support/use-server.ts'
 
 const processes = 8
 /** What the processes wait for the store. The test itself, which writes the override, waits longer. */
@@ -70,22 +69,25 @@ async function play({ store, seed, fail, ...options }: Outage): Promise<{ seen: 
   return result as NonNullable<typeof result>
 }
 
-/** A primary with a replica under a sentinel, and a client of the sentinel. */
+/** A primary with a replica under a sentinel, and a client of the sentinel, until the test ends. */
 async function replicated() {
-  const primary = await useServer(startRedis())
-  const replica = await useServer(startRedis('--replicaof', '127.0.0.1', `${primary.port}`))
+  const primary = await startRedis()
+  onTestFinished(() => primary.stop())
+  const replica = await startRedis('--replicaof', '127.0.0.1', `${primary.port}`)
+  onTestFinished(() => replica.stop())
   await eventually(async () => expect(await primary.command('INFO', 'replication')).toContain('state=online'))
-  const sentinel = await useServer(startSentinel(primary.port))
+  const sentinel = await startSentinel(primary.port)
+  onTestFinished(() => sentinel.stop())
   const client = new Redis({
     sentinels: [{ host: '127.0.0.1', port: sentinel.port }],
     name: 'gate',
     retryStrategy: () => 50,
   })
   client.on('error', () => undefined)
-  afterAll(() => client.disconnect())
+  onTestFinished(() => client.disconnect())
   const ofSentinel = new Redis(sentinel.port)
   ofSentinel.on('error', () => undefined)
-  afterAll(() => ofSentinel.disconnect())
+  onTestFinished(() => ofSentinel.disconnect())
   await eventually(async () => expect(await ofSentinel.call('SENTINEL', 'replicas', 'gate')).toHaveLength(1))
   return { primary, replica, sentinel, store: redisStore({ client, timeout: patience }) }
 }
@@ -126,10 +128,11 @@ const restarts = [
 
 describe.each(restarts)('%s', (_, signal, synchronous) => {
   test.each(sampled([1, 2, 3, 4], 1))('seed %i', async (seed) => {
-    const server = await useServer(startPostgres())
+    const server = await startPostgres()
+    onTestFinished(() => server.stop())
     const pool = new Pool(server.config)
     pool.on('error', () => undefined)
-    afterAll(() => pool.end())
+    onTestFinished(() => pool.end())
     const store = postgresStore({ pool, timeout: patience, synchronous })
     await store.migrate()
     const fail = async () => {
@@ -147,10 +150,11 @@ describe.each(restarts)('%s', (_, signal, synchronous) => {
 })
 
 test('an override that was written just before a crash of Postgres is there, although the last units may be lost', async () => {
-  const server = await useServer(startPostgres())
+  const server = await startPostgres()
+  onTestFinished(() => server.stop())
   const pool = new Pool(server.config)
   pool.on('error', () => undefined)
-  afterAll(() => pool.end())
+  onTestFinished(() => pool.end())
   const store = postgresStore({ pool, timeout: patience })
   await store.migrate()
   const limiter = new RateLimiter({ name: 'api', policies: month(), store, storeTimeout: patience })
