@@ -45,8 +45,8 @@ interface FetchEnds {
   /**
    * Ends the request, for a handler that returns no Response object. The units in flight (which the request uses until its end) become free
    * immediately. The option `count` gets the status. If the status is left out, the request counts. Resolves after the store knows of the
-   * end, or after 2 s, so await the promise if the platform stops the process after a response. In Cloudflare Workers, resolves immediately. Example: `await result.end(200)` before a Lambda function
-   * returns its own result object.
+   * end, or after 2 s. Await the promise if the platform stops the process after a response. In Cloudflare Workers, resolves immediately.
+   * Example: `await result.end(200)` before a Lambda function returns its own result object.
    */
   end(status?: number): Promise<void>
 }

@@ -99,8 +99,8 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   }
 
   /**
-   * Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. Resolves after the store knows
-   * of the end.
+   * Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. Resolves after the store
+   * knows of the end.
    */
   finish(status?: number): Promise<void> {
     return workOf(() => {
