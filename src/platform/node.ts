@@ -5,6 +5,8 @@ import process from 'node:process'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import type { Platform } from './platform.ts'
 
+export { waitUntil } from './request-context.ts'
+
 /**
  * `process.hrtime` reads the same clock as `performance.now`, and takes 25 per cent less time. The speed matters because every decision
  * reads the time.
@@ -50,9 +52,6 @@ export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
 /** Workers have the modules of Node too, and a bundler may have chosen this file for a worker. */
 export const isolatesRequests: Platform['isolatesRequests'] =
   (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === 'Cloudflare-Workers'
-
-/** The process goes on after a response has ended. */
-export const waitUntil: Platform['waitUntil'] = () => undefined
 
 export const realTimers: Platform['realTimers'] = { setTimeout, clearTimeout }
 

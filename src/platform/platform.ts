@@ -34,7 +34,7 @@ export interface Platform {
   readonly afterPendingEvents: (run: () => void) => void
   /** True in Cloudflare Workers, where timers and promises end with their request, so requests must not share timers or queues. */
   readonly isolatesRequests: boolean
-  /** Keeps a worker alive after the response of its request has ended, until this work has ended too. */
+  /** Keeps a worker or a function alive after the response of its request has ended, until this work, which never rejects, has ended too. */
   readonly waitUntil: (work: Promise<unknown>) => void
   /** The timers of the runtime. The fake timers of a test runner do not replace these timers. */
   readonly realTimers: Timers

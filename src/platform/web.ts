@@ -3,6 +3,8 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as sha256Of } from '@noble/hashes/sha2.js'
 import type { Channel, Platform } from './platform.ts'
 
+export { waitUntil } from './request-context.ts'
+
 interface WebGlobals {
   readonly performance: { readonly timeOrigin: number; now(): number }
   readonly crypto: { getRandomValues(words: Int32Array): Int32Array }
@@ -38,8 +40,6 @@ const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, u
 export const channel: Platform['channel'] = () => silent
 
 export const isolatesRequests: Platform['isolatesRequests'] = web.navigator?.userAgent === 'Cloudflare-Workers'
-
-export const waitUntil: Platform['waitUntil'] = () => undefined
 
 const { setTimeout, clearTimeout } = globalThis
 

@@ -15,4 +15,5 @@ import(/* webpackIgnore: true */ /* @vite-ignore */ href).then(
   () => undefined,
 )
 
+/** Replaces the function of `web.ts`. */
 export const waitUntil: Platform['waitUntil'] = (work) => workers?.waitUntil?.(work)

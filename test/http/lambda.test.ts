@@ -1,10 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { byIp, concurrency, fixedWindow, RateLimiter } from '../../src/index.ts'
+import { byIp, concurrency, fixedWindow } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
 import fc from '../support/fast-check.ts'
-import { MapDatabase } from '../support/map-store.ts'
 
 /** What a client sends, as each service of AWS passes it on. */
 interface Sent {
@@ -281,37 +280,6 @@ describe('a body', () => {
     expect([body, isBase64Encoded]).toEqual(
       typeof sent === 'string' ? [sent, false] : [Buffer.from(sent).toString('base64'), true],
     )
-  })
-})
-
-describe('Lambda freezes the process after the result, so the store then knows that the request has ended', () => {
-  const limited = () => {
-    const policies = [fixedWindow({ name: 'hour', limit: 9, window: '1h' }), concurrency({ name: 'busy', limit: 9 })]
-    const [database, frozen] = [new MapDatabase(), new MapDatabase()]
-    const limit = rateLimit({ name: 'api', policies, store: database.store(), keys: () => 'k', count: 'failures' })
-    const used = async () => {
-      for (const [key, row] of database.texts) frozen.texts.set(key, row)
-      const limiter = new RateLimiter({ name: 'api', policies, store: frozen.store() })
-      return (await limiter.peek('k')).policies.map((policy) => policy.used)
-    }
-    return { limit, used }
-  }
-
-  test.each([
-    ['a text', () => new Response('hello'), [0, 0]],
-    ['nothing', () => new Response(null, { status: 204 }), [0, 0]],
-    ['a failure', () => new Response('no', { status: 401 }), [1, 0]],
-  ])('a Response: %s', async (_what, respond, used) => {
-    const { limit, used: seen } = limited()
-    await lambdaResult(await limit.wrap(respond)(lambdaRequest({})))
-    expect(await seen()).toEqual(used)
-  })
-
-  test('a result of its own, after the end', async () => {
-    const { limit, used } = limited()
-    const { end } = await limit(lambdaRequest({}))
-    await end(200)
-    expect(await used()).toEqual([0, 0])
   })
 })
 

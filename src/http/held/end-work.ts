@@ -10,16 +10,13 @@ let begun: Promise<unknown>[] | undefined
 
 /**
  * Lets this work end, although the response of its request has ended. A platform may otherwise stop the work: Cloudflare Workers cancel it,
- * and AWS Lambda freezes the process.
+ * and Vercel and AWS Lambda freeze the process.
  */
 export function keepWorking(work: Promise<unknown>): void {
-  if (isolatesRequests) {
-    waitUntil(work)
-    return
-  }
   const done = () => void unfinished.delete(work)
+  waitUntil(work.then(done, done))
+  if (isolatesRequests) return
   unfinished.add(work)
-  work.then(done, done)
   begun?.push(work)
 }
 
