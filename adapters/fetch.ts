@@ -1,4 +1,5 @@
 import { invalidOption, type MaybePromise, misplaced } from '../src/common/index.ts'
+import { workOf } from '../src/http/held/index.ts'
 import {
   type Cost,
   createGuard,
@@ -190,7 +191,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   try {
     return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
-    answer.end(isRedirect(error) ? 307 : 500, false)
+    await workOf(() => answer.end(isRedirect(error) ? 307 : 500, false)) // Lambda freezes the process after the error
     throw error
   }
 }

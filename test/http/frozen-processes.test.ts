@@ -29,6 +29,15 @@ describe('the result of AWS Lambda comes after the store knows the end', () => {
     expect(await seen()).toEqual(used)
   })
 
+  test('an error of the handler', async () => {
+    const { limit, used } = limited()
+    const failing = limit.wrap(() => {
+      throw new Error('no')
+    })
+    await expect(failing(lambdaRequest({}))).rejects.toThrow('no')
+    expect(await used()).toEqual([1, 0])
+  })
+
   test('a result of its own, after the end', async () => {
     const { limit, used } = limited()
     const { end } = await limit(lambdaRequest({}))
