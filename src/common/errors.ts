@@ -109,6 +109,11 @@ export type ErrorCode =
 /** The address of the documentation. A test compares the address with `homepage` of package.json. */
 const site = 'https://headgate.github.io/headgate'
 
+interface CountedScopes {
+  readonly counted: readonly string[]
+  readonly uncounted: readonly string[]
+}
+
 /** The only class of errors that headgate throws, for invalid use and failing stores. A refused call is a decision, not an error. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
@@ -124,11 +129,22 @@ export class HeadgateError extends Error {
    */
   declare readonly shards?: readonly string[]
 
+  /**
+   * In an error of a store, if a settlement or a refund counted in some scopes (kinds of key) and not in others: the scopes in which the
+   * call certainly counted, and those in which the call certainly did not count. A scope in neither list is in doubt.
+   */
+  declare readonly scopes?: CountedScopes
+
   /** @param message a sentence with the cause, then a sentence with the fix */
   constructor(
     code: ErrorCode,
     message: string,
-    options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean; shards?: readonly string[] | undefined },
+    options?: ErrorOptions & {
+      retryAfter?: number
+      uncounted?: boolean
+      shards?: readonly string[] | undefined
+      scopes?: CountedScopes
+    },
   ) {
     super(message, options)
     this.name = 'HeadgateError'
@@ -137,6 +153,7 @@ export class HeadgateError extends Error {
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
     if (options?.uncounted) this.uncounted = true
     if (options?.shards !== undefined) this.shards = options.shards
+    if (options?.scopes !== undefined) this.scopes = options.scopes
   }
 
   /** All fields, the message, and the message of `cause`: for health checks and logs. JSON would leave out the messages. */

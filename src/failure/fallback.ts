@@ -157,7 +157,7 @@ export class Fallback {
     for (const [n, scope] of this.terms.scopes.entries()) {
       const units = overcharged[n] as readonly number[]
       if (!units.some((back) => back > 0)) continue
-      this.#refundLater(keys, (own) => this.charges.refund(scope, own[n] as string, units))
+      this.#refundLater(scope, keys[n] as string, (key) => this.charges.refund(scope, key, units))
     }
     return decision
   }
@@ -178,18 +178,25 @@ export class Fallback {
   /**
    * Gives unused units of a reservation back to the store when the store responds. Does not charge units beyond the reserved cost, because
    * `run` charges these units. A reservation that expires is settled in the store even if it gives no units back.
+   * @param scopes the scopes (kinds of key) in which the store has certainly not counted the settlement
    */
-  giveBackLater({ keys, costs = 1, tickets, windows, calendar }: Command<CallVerb>): void {
-    const expires = tickets?.some((ticket) => ticket?.[3] !== undefined)
-    if (typeof costs === 'number' || (costs.every((cost) => cost >= 0) && !expires)) return
-    const back = costs.map((cost) => Math.min(0, cost))
-    this.#refundLater(keys, (own) => this.giveBack({ keys: own, windows, calendar }, back, tickets))
+  giveBackLater({ keys, costs = 1, tickets, windows, calendar }: Command<CallVerb>, scopes: readonly string[]): void {
+    if (typeof costs === 'number') return
+    const { policies } = this.terms
+    for (const [n, scope] of this.terms.scopes.entries()) {
+      const own = <T>(all: readonly T[]): readonly T[] => all.filter((_, place) => policies[place]?.scope === scope)
+      const [part, back] = [tickets && own(tickets), own(costs).map((cost) => Math.min(0, cost))]
+      const expires = part?.some((ticket) => ticket?.[3] !== undefined)
+      if (!scopes.includes(scope) || (back.every((cost) => cost === 0) && !expires)) continue
+      const brought = { windows: windows && own(windows), calendar }
+      this.#refundLater(scope, keys[n] as string, (key) => this.charges.settle(scope, key, back, part, brought))
+    }
   }
 
-  /** @param run gives units of the keys back in the store */
-  #refundLater(keys: readonly string[], run: (keys: readonly string[]) => Promise<unknown>): void {
-    const own = keys.map(ownText)
-    this.shared.refunds.add({ scopes: this.terms.scopes, keys: own, run: () => run(own) })
+  /** @param run gives units of the key back in the store */
+  #refundLater(scope: string, key: string, run: (key: string) => Promise<unknown>): void {
+    const own = ownText(key)
+    this.shared.refunds.add({ scopes: [scope], keys: [own], run: () => run(own) })
   }
 
   /**

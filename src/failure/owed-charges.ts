@@ -1,5 +1,6 @@
+import type { Tickets } from '../algorithms/evaluation/index.ts'
 import { getOrInsert, type HeadgateError } from '../common/index.ts'
-import { type Command, type KeyCalendar, type Ledger, withCalendars } from '../stores/contract/index.ts'
+import { type Command, type KeyCalendar, type Ledger, runPart, withCalendars } from '../stores/contract/index.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
@@ -64,10 +65,27 @@ export class OwedCharges {
     await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }
 
+  /** Gives unused units of a reservation back to the store. @param costs one number for each policy of the scope, none above 0 */
+  async settle(
+    scope: string,
+    key: string,
+    costs: readonly number[],
+    tickets: Tickets | undefined,
+    brought: KeyCalendar,
+  ): Promise<void> {
+    await runPart(this.#quota.policiesOf(scope), brought, (windows) => {
+      return this.#link.request(this.#ledger(scope), { verb: 'settle', keys: [key], costs, tickets, windows })
+    })
+  }
+
   /** @param brought the windows and the calendar of the key's last call, if the command may begin a calendar window by the store's clock */
   async #request(scope: string, command: Command, brought?: KeyCalendar): Promise<void> {
-    const ledger = getOrInsert(this.#ledgers, scope, this.#open)
+    const ledger = this.#ledger(scope)
     const placing = brought && withCalendars(ledger, this.#quota.policiesOf(scope))
     await this.#link.request(placing ?? ledger, command)
+  }
+
+  #ledger(scope: string): Ledger {
+    return getOrInsert(this.#ledgers, scope, this.#open)
   }
 }

@@ -66,26 +66,47 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
     for (const breaker of breakers) warnIfOpened(breaker, terms.name, option ?? onStoreError, choice)
-    const unsettled = command.verb === 'settle' && (!this.sent || isUncounted(error))
+    const { counted, uncounted } = scopesOf(error, this.sent, terms.scopes)
+    const giveBackLater = () => {
+      // A settlement that the store may have executed is not sent again.
+      if (command.verb === 'settle' && uncounted.length > 0) this.#fallback.giveBackLater(command, uncounted)
+    }
     if (choice === 'closed' || choice === 'throw') {
       counters.failedClosed++
       // A refund admits no call, so the units that a settlement gives back are refunded when the store responds again.
-      if (unsettled) this.#fallback.giveBackLater(command)
+      giveBackLater()
       this.#restore?.()
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
     if (choice !== 'local') counters.sources.open++
-    const outcome = choice === 'local' ? this.decideLocally() : (this.#fallback.letThrough(command) as OutcomeOf<V>)
-    // A settlement that the store may have executed is not sent again. A settlement with the outcome `elsewhere` is not sent later either,
-    // because CalendarLedger runs the settlement again with other windows.
-    if (unsettled && !('elsewhere' in Object(outcome))) this.#fallback.giveBackLater(command)
+    const outcome =
+      choice === 'local' ? this.decideLocally(counted) : (this.#fallback.letThrough(command) as OutcomeOf<V>)
+    // A settlement with the outcome `elsewhere` is not sent later, because CalendarLedger runs the settlement again with other windows.
+    if (!('elsewhere' in Object(outcome))) giveBackLater()
     return outcome
   }
 
-  decideLocally(): OutcomeOf<V> {
-    this.#fallback.shared.counters.sources.fallback++
-    return this.#fallback.run(this.command) as OutcomeOf<V>
+  /** @param counted the scopes (kinds of key) in which the store has already counted a settlement or a refund */
+  decideLocally(counted: readonly string[] = []): OutcomeOf<V> {
+    const { shared, terms } = this.#fallback
+    const { costs = 1 } = this.command
+    shared.counters.sources.fallback++
+    if (counted.length === 0) return this.#fallback.run(this.command) as OutcomeOf<V>
+    const rest = terms.policies.map(({ scope }, n) => {
+      if (counted.includes(scope)) return 0
+      return typeof costs === 'number' ? costs : (costs[n] as number)
+    })
+    return this.#fallback.run({ ...this.command, costs: rest }) as OutcomeOf<V>
   }
+}
+
+/**
+ * The scopes (kinds of key) in which the store has certainly counted a call that failed, and those in which it has certainly not.
+ * @param all the scopes of the call
+ */
+function scopesOf(error: unknown, sent: boolean, all: readonly string[]) {
+  const whole = { counted: [], uncounted: !sent || isUncounted(error) ? all : [] }
+  return error instanceof HeadgateError && error.scopes !== undefined ? error.scopes : whole
 }
 
 /** The error of a call if the store failed and `onStoreError` is `'closed'`. */

@@ -1,5 +1,5 @@
 import { type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
-import { HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
+import { allParts, HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import {
@@ -109,14 +109,15 @@ export class RecordLedger implements Ledger {
   /** Gives units back to each key by a separate call, because the units of one key do not depend on the other keys. */
   async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
     const { costs = 1, tickets, windows, calendar } = command
-    const decisions = await Promise.all(
+    const decisions = await allParts(
       keys.map((key, n) => {
         const own = typeof costs === 'number' ? costs : this.#partOf(n, costs)
         const part = { ...command, costs: own, tickets: tickets && this.#partOf(n, tickets) }
         const brought = { windows: windows && this.#partOf(n, windows), calendar }
-        return runPart(this.#partOf(n, this.#terms.policies), brought, (windows) => {
+        const result = runPart(this.#partOf(n, this.#terms.policies), brought, (windows) => {
           return this.#call(this.#parts[n] as ScopedEvaluation, [key], { ...part, windows }) as Promise<Decision>
         })
+        return { scopes: [this.#scopes[n] as string], result }
       }),
     )
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))

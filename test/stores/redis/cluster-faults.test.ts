@@ -1,7 +1,7 @@
 /* Nodes of Redis Cluster fail, and slots move, under calls on keys of several nodes. */
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter } from '../../../src/index.ts'
 import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart, slotOf } from '../../../src/stores/redis/keys.ts'
@@ -135,6 +135,57 @@ describe.each(clients)('%s, with a slot that is half moved', (name, client) => {
     expect(await to.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)).toContain('OK')
     await from.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId) // else the node hears of it from the other one
     expect(await limiter.consume(keys)).toMatchObject({ source: 'store', remaining: 999_997 })
+  })
+})
+
+describe('a node that is full for a moment', () => {
+  const [whole, full] = cluster.nodes as readonly [RedisServer, RedisServer]
+  const limitMemory = ({ command }: RedisServer, bytes: '0' | '1') => command('CONFIG', 'SET', 'maxmemory', bytes)
+  const keys = { ip: idsOf(0, 9)[8] as string, user: idsOf(1, 9)[8] as string }
+  afterEach(async () => void (await Promise.all([limitMemory(whole, '0'), limitMemory(full, '0')])))
+  const usedBy = async (limiter: RateLimiter) => (await limiter.peek(keys)).policies.map(({ used }) => used)
+
+  test.each([
+    ['throw', 'cancel', 30],
+    ['local', 'cancel', 30],
+    ['open', 'cancel', 30],
+    ['closed', 'cancel', 30],
+    ['local', 'settle', 65],
+  ] as const)('does not make another node settle twice: %s, %s', async (onStoreError, method, used) => {
+    const name = `full-${onStoreError}-${method}`
+    const store = redisStore({ client: ioredis, timeout: '2s' })
+    const limiter = new RateLimiter({ name, policies, store, onStoreError })
+    await limiter.consume(keys, { cost: 30 })
+    const reservation = await limiter.reserve(keys, { cost: 20 })
+    await limitMemory(full, '1')
+    await (method === 'cancel' ? reservation?.cancel() : reservation?.settle(35))?.catch(() => undefined)
+    await limitMemory(full, '0')
+    await expect.poll(() => usedBy(limiter)).toEqual([used, used])
+  })
+
+  test('gets the units of a refused call back later', async () => {
+    const store = redisStore({ client: ioredis, timeout: '5s' })
+    const limiter = new RateLimiter({ name: 'full-back', policies, store, onStoreError: 'throw' })
+    const refusals = async () => /errorstat_OOM:count=(\d+)/.exec(await whole.command('INFO', 'errorstats'))?.[1] ?? '0'
+    await limiter.consume(keys)
+    await limitMemory(full, '1')
+    process.kill(full.pid, 'SIGSTOP')
+    const refused = expect(limiter.consume(keys)).rejects.toMatchObject({ uncounted: true })
+    try {
+      const alone = new RateLimiter({
+        name: 'full-back',
+        policies: policies.slice(0, 1),
+        store: redisStore({ client: ioredis }),
+      })
+      await expect.poll(async () => (await alone.peek(keys.ip)).policies[0]?.used).toBe(2)
+      await limitMemory(whole, '1')
+    } finally {
+      process.kill(full.pid, 'SIGCONT')
+    }
+    await refused
+    await expect.poll(refusals).not.toBe('0')
+    await Promise.all([limitMemory(whole, '0'), limitMemory(full, '0')])
+    await expect.poll(() => usedBy(limiter), { timeout: 10_000 }).toEqual([1, 1])
   })
 })
 

@@ -14,19 +14,19 @@
  * the units in the other slots stay in flight until their leases end.
  *
  * A penalty that begins when a quota is spent counts an admitted call in a third phase, because after the second phase no slot gives units
- * back.
+ * back. If the third phase fails in a slot, the call stays admitted, and the penalty of this slot does not count it.
  *
  * The first phase notes no threshold as reported. If an admitted call reaches thresholds, a last phase notes and reports them.
  *
  * If the clock of a slot is in none of the request's windows (of a calendar), a call is cancelled in the other slots, and runs again with
  * other windows. A charge, a renewal, or a command that gives units back cannot be cancelled exactly, so only the part on the keys of that
- * slot is sent again.
+ * slot is sent again. If a command that gives units back fails in some slots, its error names the scopes in which the command counted.
  */
 
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
-import { allOf } from '../../../common/index.ts'
+import { allOf, allParts, type HeadgateError } from '../../../common/index.ts'
 import { runPart } from '../../contract/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
@@ -34,6 +34,9 @@ import type { SlotGroup } from './slot-groups.ts'
 import { canCancel, countsLater, firstPhase, undo, windowsIn } from './slot-requests.ts'
 
 const ignore = (): void => {}
+
+/** The longest pause before units are given back again, in milliseconds. All pauses together take about 5 s. */
+const longestPause = 2560
 
 export type Send = (request: ScriptRequest) => Promise<ScriptResponse>
 
@@ -49,7 +52,11 @@ export async function sendInTwoPhases(
     const request = firstPhase(whole, group, cancels ? withdrawing(send, whole, group) : lateIn(whole, group))
     return cancels ? send(request) : sendPlaced(send, request)
   })
-  const responses = await allOf(sent).catch((error) => {
+  const givesBack = verb === 'settle' || verb === 'refund'
+  const answers = givesBack
+    ? allParts(groups.map(({ plan: { scopes } }, n) => ({ scopes, result: sent[n] as Promise<ScriptResponse> })))
+    : allOf(sent)
+  const responses = await answers.catch((error) => {
     if (takes) withdraw(send, whole, groups, sent)
     throw error
   })
@@ -76,10 +83,7 @@ export async function sendInTwoPhases(
       groups.map(async (group, n) => {
         responses[n] = await keep(send, whole, group, responses[n] as ScriptResponse)
       }),
-    ).catch((error) => {
-      for (const [n, group] of groups.entries()) lateIn(whole, group)?.(responses[n] as ScriptResponse)
-      throw error
-    })
+    )
   }
   return joined(whole, groups, responses, allowed)
 }
@@ -87,6 +91,18 @@ export async function sendInTwoPhases(
 /** Sends a request. Sends the request once more if the clock of its slot is in other windows. */
 function sendPlaced(send: Send, request: ScriptRequest): Promise<ScriptResponse> {
   return runPart(request.plan.policies, request, (windows) => send({ ...request, windows }))
+}
+
+/** Sends a request that gives units back. Sends the request again while Redis refuses to run it, as while a slot moves to another node. */
+async function sendUndo(send: Send, request: ScriptRequest): Promise<ScriptResponse> {
+  for (let pause = 10; ; pause *= 2) {
+    try {
+      return await sendPlaced(send, request)
+    } catch (error) {
+      if (!(error as HeadgateError).uncounted || pause > longestPause) throw error
+      await new Promise((wake) => setTimeout(wake, pause))
+    }
+  }
 }
 
 /** A function that reports the thresholds in the response of one slot, if the call gets no decision. */
@@ -108,7 +124,7 @@ function withdraw(
 /** A function that gives back what one slot has granted, if the call gets no decision. */
 function withdrawing(send: Send, whole: ScriptRequest, group: SlotGroup): (response: ScriptResponse) => void {
   return (response) => {
-    if (response.allowed) sendPlaced(send, undo(whole, group, response.tickets, {})).catch(ignore)
+    if (response.allowed) sendUndo(send, undo(whole, group, response.tickets, {})).catch(ignore)
   }
 }
 
@@ -128,7 +144,7 @@ async function giveBack(
   if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
   const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
-  const after = await sendPlaced(send, undo(whole, group, tickets, { details, punish }))
+  const after = await sendUndo(send, undo(whole, group, tickets, { details, punish }))
   const last = group.plan.policies.at(-1) as Policy
   const banned = response.reports.at(-1)?.wait === 0 && after.reports.at(-1)?.wait !== 0
   const restarted = last.algorithm.restarts === true && banned
@@ -157,7 +173,9 @@ async function keep(
   if (tickets === undefined || !plan.policies.some(({ algorithm }) => algorithm.spends)) return response
   const costs = plan.policies.map(({ algorithm }, n) => (algorithm.spends ? -(tickets[n]?.[2] ?? 0) : 0))
   const windows = windowsIn(whole, group)
-  const after = await sendPlaced(send, { plan, verb: 'settle', keys, costs, windows, calendar, now, tickets, details })
+  const request: ScriptRequest = { plan, verb: 'settle', keys, costs, windows, calendar, now, tickets, details }
+  const after = await sendPlaced(send, request).catch(() => undefined)
+  if (after === undefined) return response
   const reports = after.reports.map((report, n) => {
     const { wait = 0, reached = [] } = response.reports[n] ?? {}
     return { ...report, wait: report.wait || wait, reached }

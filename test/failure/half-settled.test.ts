@@ -1,0 +1,88 @@
+/* A settlement counts in one scope and fails in the other, in a store that writes each key by itself. No unit is given back or taken twice. */
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, type OnStoreError, RateLimiter } from '../../src/index.ts'
+import { MapDatabase } from '../support/map-store.ts'
+
+const policies = ['user', 'team'].map((scope) => fixedWindow({ name: scope, scope, limit: 100, window: '5h' }))
+const key = { user: 'ann', team: 'acme' }
+
+/** A limiter with a reservation of 20 units after 30 used ones. While a scope is named as lost, others change its keys before each swap. */
+async function started(onStoreError: OnStoreError) {
+  const database = new MapDatabase()
+  const faults = { lost: '', broken: '' }
+  database.before = (name) => {
+    const row = database.texts.get(name)
+    if (row !== undefined && faults.lost !== '' && name.includes(faults.lost)) row.revision++
+    if (faults.broken !== '' && name.includes(faults.broken)) throw new Error('broken')
+  }
+  const limiter = new RateLimiter({ name: 'api', policies, store: database.store({ retries: 1 }), onStoreError })
+  await limiter.consume(key, { cost: 30 })
+  const reservation = await limiter.reserve(key, { cost: 20 })
+  const used = async () => {
+    Object.assign(faults, { lost: '', broken: '' })
+    const seen = async () => (await limiter.peek(key)).policies.map((policy) => policy.used)
+    await seen()
+    for (let n = 0; n < 50; n++) await turn()
+    return await seen()
+  }
+  return { limiter, reservation, faults, used }
+}
+
+const modes = ['throw', 'local', 'open', 'closed'] as const
+
+describe.each(['user', 'team'])('if the keys of %s cannot be written', (lost) => {
+  /** The used units, first of the scope that counted. */
+  const ordered = (used: readonly number[]) => (lost === 'team' ? used : [...used].reverse())
+
+  test.each(modes)('a cancellation gives each unit back once, with %s', async (mode) => {
+    const { reservation, faults, used } = await started(mode)
+    faults.lost = lost
+    await reservation?.cancel().catch(() => undefined)
+    expect(ordered(await used())).toEqual([30, 30])
+  })
+
+  test.each(modes)('a settlement below the estimate gives each unit back once, with %s', async (mode) => {
+    const { reservation, faults, used } = await started(mode)
+    faults.lost = lost
+    await reservation?.settle(5).catch(() => undefined)
+    expect(ordered(await used())).toEqual([35, 35])
+  })
+
+  test.each(modes)('a settlement above the estimate is charged at most once, with %s', async (mode) => {
+    const { reservation, faults, used } = await started(mode)
+    faults.lost = lost
+    await reservation?.settle(35).catch(() => undefined)
+    expect(ordered(await used())).toEqual([65, mode === 'local' ? 65 : 50])
+  })
+
+  test.each(modes)('a cancellation in doubt gives no unit back twice, with %s', async (mode) => {
+    const { reservation, faults, used } = await started(mode)
+    faults.broken = lost
+    await reservation?.cancel().catch(() => undefined)
+    expect(ordered(await used())).toEqual([30, 50])
+  })
+
+  test('the error of a refund names the scopes', async () => {
+    const { limiter, faults, used } = await started('throw')
+    faults.lost = lost
+    const other = lost === 'user' ? 'team' : 'user'
+    const error = await limiter.refund(key, { cost: 10 }).catch((thrown) => thrown)
+    expect([error.uncounted, error.scopes]).toEqual([undefined, { counted: [other], uncounted: [lost] }])
+    expect(ordered(await used())).toEqual([40, 50])
+  })
+
+  test('with local, a refund takes nothing from what the store has given back', async () => {
+    const { limiter, faults, used } = await started('local')
+    faults.lost = lost
+    await limiter.refund(key, { cost: 10 })
+    expect(ordered(await used())).toEqual([40, 50])
+  })
+})
+
+test('if no key can be written, the whole settlement is sent again', async () => {
+  const { reservation, faults, used } = await started('throw')
+  faults.lost = 'a' // in the name of every key
+  await expect(reservation?.cancel()).rejects.toMatchObject({ uncounted: true })
+  expect(await used()).toEqual([30, 30])
+})
