@@ -43,12 +43,22 @@ function isPath(url: string, sent: string | undefined, alike: (sent: string, pat
   if (sent === undefined || alike(pathOf(sent), pathOf(url.slice(url.indexOf('/', url.indexOf('//') + 2))))) return true
   const { origin, pathname } = new URL(url)
   const target = sent.startsWith('/') ? origin + sent : sent
-  return !URL.canParse(target) || alike(new URL(target).pathname, pathname)
+  return !URL.canParse(target) || alike(pathOf(new URL(target).pathname), pathOf(pathname))
 }
 
 function pathOf(target: string): string {
   const end = target.search(/[?#]/)
-  return end === -1 ? target : target.slice(0, end)
+  return decoded(end === -1 ? target : target.slice(0, end))
+}
+
+/** The path with each percent-encoded byte as a character, because a framework may decode the path of an application that is mounted. */
+function decoded(path: string): string {
+  let before = ''
+  for (let after = path, pass = 0; after !== before && pass < 16; pass++) {
+    before = after
+    after = before.replace(/%(?:25)*([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  }
+  return before
 }
 
 /** Request and response of node:http, which @hono/node-server passes as the second argument of a handler. */

@@ -66,28 +66,39 @@ async function listening(server: ReturnType<typeof serve>, path = '/batch'): Pro
 
 const chunked = 'transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'
 
-test.each<[string, string, (limited: Hono) => Hono]>([
+test.each<[string, string, (limited: Hono) => Hono, target?: string]>([
   ['replaces, with a body of known length', 'content-length: 1\r\n\r\na', (app) => app],
   ['replaces, with a body in chunks', chunked, (app) => app],
   ['passes on to a mounted application', chunked, (app) => new Hono().mount('/', app.fetch)],
   ['passes on to an application mounted on a path', chunked, (app) => new Hono().mount('/api', app.fetch)],
-])('a request that middleware %s is in flight until the client has the response', async (_what, rest, around) => {
-  const limit = honoLimit({ policies: '2 at once', keys })
-  const app = new Hono().use(bodyLimit({ maxSize: 9 }))
-  app.post('/api/export', limit, () => new Response(new Uint8Array(16_000_000)))
-  app.post('/export', limit, () => new Response(new Uint8Array(16_000_000)))
-  const url = await listening(serve({ fetch: around(app).fetch, port: 0 }), '/api/export')
-  const clients = [1, 2].map(() => connect(Number(new URL(url).port), '127.0.0.1').pause())
-  onTestFinished(() => clients.forEach((client) => void client.destroy()))
-  for (const client of clients) client.write(`POST /api/export HTTP/1.1\r\nhost: a\r\n${rest}`)
-  const inFlight = async () => (await limit.limiter.peek('k')).policies[0]?.used
-  await expect.poll(inFlight).toBe(2)
-  expect((await fetch(url, { method: 'POST' })).status).toBe(429)
-  await new Promise((resolve) => setTimeout(resolve, 100)) // time for the server to read the responses to their end
-  expect(await inFlight()).toBe(2)
-  for (const client of clients) client.destroy()
-  await expect.poll(inFlight).toBe(0)
-})
+  ['decodes once', chunked, (app) => new Hono().mount('/api', app.fetch), '/api/%65xport'],
+  [
+    'passes on with an encoded per cent sign',
+    chunked,
+    (app) => new Hono().mount('/api', app.fetch),
+    '/api/%252565xport',
+  ],
+  ['decodes in parts', chunked, (app) => new Hono().mount('/api', app.fetch), '/api/%%36%35xport'],
+])(
+  'a request that middleware %s is in flight until the client has the response',
+  async (_what, rest, around, target) => {
+    const limit = honoLimit({ policies: '2 at once', keys })
+    const app = new Hono().use(bodyLimit({ maxSize: 9 }))
+    app.post('/api/export', limit, () => new Response(new Uint8Array(16_000_000)))
+    app.post('/:any', limit, () => new Response(new Uint8Array(16_000_000)))
+    const url = await listening(serve({ fetch: around(app).fetch, port: 0 }), '/api/export')
+    const clients = [1, 2].map(() => connect(Number(new URL(url).port), '127.0.0.1').pause())
+    onTestFinished(() => clients.forEach((client) => void client.destroy()))
+    for (const client of clients) client.write(`POST ${target ?? '/api/export'} HTTP/1.1\r\nhost: a\r\n${rest}`)
+    const inFlight = async () => (await limit.limiter.peek('k')).policies[0]?.used
+    await expect.poll(inFlight).toBe(2)
+    expect((await fetch(url, { method: 'POST' })).status).toBe(429)
+    await new Promise((resolve) => setTimeout(resolve, 100)) // time for the server to read the responses to their end
+    expect(await inFlight()).toBe(2)
+    for (const client of clients) client.destroy()
+    await expect.poll(inFlight).toBe(0)
+  },
+)
 
 test('no spelling of its target makes the request of a client an inner one', async () => {
   const parts = [
