@@ -51,14 +51,22 @@ function pathOf(target: string): string {
   return decoded(end === -1 ? target : target.slice(0, end))
 }
 
-/** The path with each percent-encoded byte as a character, because a framework may decode the path of an application that is mounted. */
+/**
+ * The path with each percent-encoded byte as a character, because a framework may decode the path of an application that is mounted. A
+ * client may encode a path several times, so a character that was decoded may be a part of the next encoded byte.
+ */
 function decoded(path: string): string {
-  let before = ''
-  for (let after = path, pass = 0; after !== before && pass < 16; pass++) {
-    before = after
-    after = before.replace(/%(?:25)*([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  if (!path.includes('%')) return path
+  const plain: string[] = []
+  for (const char of path) {
+    plain.push(char)
+    while (plain.at(-3) === '%') {
+      const byte = `${plain.at(-2)}${plain.at(-1)}`
+      if (!/^[\da-f]{2}$/i.test(byte)) break
+      plain.splice(-3, 3, String.fromCharCode(Number.parseInt(byte, 16)))
+    }
   }
-  return before
+  return plain.join('')
 }
 
 /** Request and response of node:http, which @hono/node-server passes as the second argument of a handler. */

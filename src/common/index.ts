@@ -23,7 +23,7 @@ export {
 export { Fifo } from './fifo.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
 export { getOrInsert, ownText, RecentMap } from './maps.ts'
-export { allOf, allParts, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
+export { allOf, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {
   anything,
   callback,

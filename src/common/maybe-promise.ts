@@ -39,40 +39,6 @@ export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   })
 }
 
-/** A part of a command, for the keys of some scopes (kinds of key). */
-export interface CommandPart<T> {
-  readonly scopes: readonly string[]
-  readonly result: Promise<T>
-}
-
-/**
- * Waits until all parts of a command that gives units back are settled. Then resolves to all results, or rejects. If only some parts have
- * failed, the error says in which scopes the command counted, so that no part is executed twice.
- */
-export async function allParts<T>(parts: readonly CommandPart<T>[]): Promise<T[]> {
-  const [results, counted, uncounted]: [T[], string[], string[]] = [[], [], []]
-  let failure: unknown
-  let inDoubt: unknown
-  for (const [n, settled] of (await Promise.allSettled(parts.map(({ result }) => result))).entries()) {
-    const { scopes } = parts[n] as CommandPart<T>
-    if (settled.status === 'fulfilled') {
-      results.push(settled.value)
-      counted.push(...scopes)
-      continue
-    }
-    const error: unknown = settled.reason
-    failure ??= error
-    if (error instanceof HeadgateError && error.uncounted) uncounted.push(...scopes)
-    else inDoubt ??= error
-  }
-  if (failure === undefined) return results
-  const error = inDoubt ?? failure
-  const alike = counted.length === 0 && (inDoubt === undefined || uncounted.length === 0)
-  if (alike || !(error instanceof HeadgateError)) throw error
-  const { code, message, cause, shards } = error
-  throw new HeadgateError(code, message, { cause, shards, scopes: { counted, uncounted } })
-}
-
 /**
  * Runs a function whose errors nobody needs. Returns undefined if the function throws. A rejected promise stays handled. A worker lives
  * until the promise is settled.

@@ -8,7 +8,7 @@
  *                                                                                       open: admitted, not counted
  *                                                                                       local: decided in this process
  */
-import { type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
+import { HeadgateError, type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
 import {
   type CheckedLedger,
   type Command,
@@ -95,7 +95,7 @@ class FailoverLedger implements CheckedLedger {
     }
     call.sent = false
     const probes = keys.map((key, n) => link.probe(key, () => charges.check(charges.scopes[n] as string, key)))
-    const failed = () => call.failed(failing.lastError)
+    const failed = () => call.failed(unsent(failing.lastError))
     return probes.some((probe) => probe !== undefined) ? Promise.all(probes).then(failed) : failed()
   }
 
@@ -147,6 +147,13 @@ class FailoverLedger implements CheckedLedger {
     const lastError = worst.lastError ?? breakers.find((breaker) => breaker.lastError !== undefined)?.lastError
     return { state: worst.state, since: Math.floor(worst.since / 1000), lastError, ...calls }
   }
+}
+
+/** The error for a call that is not sent, because an earlier call failed with this error. In no scope has the call counted. */
+function unsent(error: unknown): unknown {
+  if (!(error instanceof HeadgateError) || error.scopes === undefined) return error
+  const { code, message, cause, shards } = error
+  return new HeadgateError(code, message, { cause, shards, uncounted: true })
 }
 
 /**

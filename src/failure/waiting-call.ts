@@ -105,8 +105,9 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
  * @param all the scopes of the call
  */
 function scopesOf(error: unknown, sent: boolean, all: readonly string[]) {
-  const whole = { counted: [], uncounted: !sent || isUncounted(error) ? all : [] }
-  return error instanceof HeadgateError && error.scopes !== undefined ? error.scopes : whole
+  if (!sent) return { counted: [], uncounted: all } // the error is of an earlier call
+  if (error instanceof HeadgateError && error.scopes !== undefined) return error.scopes
+  return { counted: [], uncounted: isUncounted(error) ? all : [] }
 }
 
 /** The error of a call if the store failed and `onStoreError` is `'closed'`. */

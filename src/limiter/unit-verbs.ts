@@ -24,8 +24,8 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
   abstract readonly candidate: UnitVerbs<Limiter> | undefined
 
   /**
-   * Returns the decision that `consume` would return now. Takes no units and changes no state. With several scopes, `key` may name only
-   * some of the scopes: only the policies of these scopes then decide.
+   * Returns the decision that `consume` would return now, without a ban that `consume` would begin. Changes no state. With several scopes,
+   * `key` may name only some of the scopes: only the policies of these scopes then decide.
    *
    * Rejects for the same reasons as `consume`.
    */

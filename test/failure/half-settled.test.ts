@@ -80,6 +80,33 @@ describe.each(['user', 'team'])('if the keys of %s cannot be written', (lost) =>
   })
 })
 
+test('the failure of a half settlement says nothing about calls that are not sent because of it', async () => {
+  const { limiter, faults, used } = await started('local')
+  const reserve = async () => await limiter.reserve(key, { cost: 1 })
+  const reservations = [
+    await reserve(),
+    await reserve(),
+    await reserve(),
+    await reserve(),
+    await reserve(),
+    await reserve(),
+  ]
+  faults.lost = 'team'
+  for (const each of reservations) await each.settle(0) // five failures open the breaker, so the last one is not sent
+  const tried = [await limiter.consume(key, { cost: 60 }), await limiter.consume(key, { cost: 60 })]
+  expect(tried.map(({ source, allowed }) => `${source} ${allowed}`)).toEqual(['fallback true', 'fallback false'])
+  expect(tried[0]?.policies.map((policy) => policy.used)).toEqual([60, 60])
+  await expect.poll(used, { timeout: 5000 }).toEqual([110, 110])
+})
+
+test('a call that is not sent rejects with an error that names no scopes', async () => {
+  const { limiter, reservation, faults } = await started('throw')
+  faults.lost = 'team'
+  for (let n = 0; n < 5; n++) await limiter.refund(key, { cost: 1 }).catch(() => undefined)
+  const error = await reservation?.cancel().catch((thrown) => thrown)
+  expect([limiter.health().state, error.uncounted, error.scopes]).toEqual(['open', true, undefined])
+})
+
 test('if no key can be written, the whole settlement is sent again', async () => {
   const { reservation, faults, used } = await started('throw')
   faults.lost = 'a' // in the name of every key

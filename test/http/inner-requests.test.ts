@@ -78,6 +78,12 @@ test.each<[string, string, (limited: Hono) => Hono, target?: string]>([
     (app) => new Hono().mount('/api', app.fetch),
     '/api/%252565xport',
   ],
+  [
+    'decodes in one of many layers',
+    chunked,
+    (app) => new Hono().mount('/api', app.fetch),
+    `/api/${'%'.repeat(40)}${'3'.repeat(80)}5`,
+  ],
   ['decodes in parts', chunked, (app) => new Hono().mount('/api', app.fetch), '/api/%%36%35xport'],
 ])(
   'a request that middleware %s is in flight until the client has the response',

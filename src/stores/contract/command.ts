@@ -5,6 +5,7 @@
  */
 import type { Alternatives, Costs, DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/index.ts'
 import type { Windows } from '../../algorithms/index.ts'
+import { HeadgateError } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import type { CallerCalendars, Decision, Verdict } from '../../policy/index.ts'
 
@@ -183,4 +184,38 @@ export type Outcome = OutcomeOf<Verb>
 export function bookingOf(decision: Decision, delay: number, tickets: () => Tickets): Booking {
   if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
   return { decision, wait: Math.ceil(delay / 1000), delay, tickets: tickets() }
+}
+
+/** A part of a command, for the keys of some scopes (kinds of key). */
+export interface CommandPart<T> {
+  readonly scopes: readonly string[]
+  readonly result: Promise<T>
+}
+
+/**
+ * Waits until all parts of a command that gives units back are settled. Then resolves to all results, or rejects. If only some parts have
+ * failed, the error says in which scopes the command counted, so that no part is executed twice.
+ */
+export async function allParts<T>(parts: readonly CommandPart<T>[]): Promise<T[]> {
+  const [results, counted, uncounted]: [T[], string[], string[]] = [[], [], []]
+  let failure: unknown
+  let inDoubt: unknown
+  for (const [n, settled] of (await Promise.allSettled(parts.map(({ result }) => result))).entries()) {
+    const { scopes } = parts[n] as CommandPart<T>
+    if (settled.status === 'fulfilled') {
+      results.push(settled.value)
+      counted.push(...scopes)
+      continue
+    }
+    const error: unknown = settled.reason
+    failure ??= error
+    if (error instanceof HeadgateError && error.uncounted) uncounted.push(...scopes)
+    else inDoubt ??= error
+  }
+  if (failure === undefined) return results
+  const error = inDoubt ?? failure
+  const alike = counted.length === 0 && (inDoubt === undefined || uncounted.length === 0)
+  if (alike || !(error instanceof HeadgateError)) throw error
+  const { code, message, cause, shards } = error
+  throw new HeadgateError(code, message, { cause, shards, scopes: { counted, uncounted } })
 }

@@ -7,6 +7,7 @@
 export { type KeyCalendar, runPart, windowsOf } from './calendar-ledger.ts'
 export {
   type AskedCosts,
+  allParts,
   type BanTerms,
   type Booking,
   bookingOf,

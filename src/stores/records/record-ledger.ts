@@ -1,8 +1,9 @@
 import { type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
-import { allParts, HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
+import { HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
 import {
+  allParts,
   type Command,
   decodeId,
   type Ledger,

@@ -163,6 +163,27 @@ describe('a node that is full for a moment', () => {
     await expect.poll(() => usedBy(limiter)).toEqual([used, used])
   })
 
+  test('whose penalty cannot count a call does not make the admitted call fail', async () => {
+    const store = redisStore({ client: ioredis, timeout: '5s' })
+    const name = 'full-penalty'
+    const spent = [...policies.slice(0, 1), fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })]
+    const penalty = { on: 'spent', ban: '1m', scope: 'user' } as const
+    const limiter = new RateLimiter({ name, policies: spent, penalty, store, onStoreError: 'throw' })
+    const alone = new RateLimiter({ name, policies: spent.slice(1), store: redisStore({ client: ioredis }) })
+    process.kill(whole.pid, 'SIGSTOP')
+    const admitted = limiter.consume(keys)
+    try {
+      await expect.poll(async () => (await alone.peek(keys.user)).policies[0]?.used).toBe(1)
+      await limitMemory(full, '1')
+    } finally {
+      process.kill(whole.pid, 'SIGCONT')
+    }
+    expect(await admitted).toMatchObject({ allowed: true, source: 'store' })
+    await limitMemory(full, '0')
+    expect(await limiter.consume(keys)).toMatchObject({ allowed: false, policy: 'user' })
+    expect(await limiter.inspect(keys)).toMatchObject({ ban: undefined })
+  })
+
   test('gets the units of a refused call back later', async () => {
     const store = redisStore({ client: ioredis, timeout: '5s' })
     const limiter = new RateLimiter({ name: 'full-back', policies, store, onStoreError: 'throw' })

@@ -26,8 +26,8 @@
 import { isBannable } from '../../../algorithms/bans/index.ts'
 import type { DecidingVerb, Tickets } from '../../../algorithms/evaluation/index.ts'
 import type { Policy } from '../../../algorithms/index.ts'
-import { allOf, allParts, type HeadgateError } from '../../../common/index.ts'
-import { runPart } from '../../contract/index.ts'
+import { allOf, type HeadgateError } from '../../../common/index.ts'
+import { allParts, runPart } from '../../contract/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBan, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
@@ -144,7 +144,10 @@ async function giveBack(
   if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
   const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
-  const after = await sendUndo(send, undo(whole, group, tickets, { details, punish }))
+  const after = await sendPlaced(send, undo(whole, group, tickets, { details, punish })).catch((error) => {
+    if (error.uncounted) withdrawing(send, whole, group)(response)
+    throw error
+  })
   const last = group.plan.policies.at(-1) as Policy
   const banned = response.reports.at(-1)?.wait === 0 && after.reports.at(-1)?.wait !== 0
   const restarted = last.algorithm.restarts === true && banned
