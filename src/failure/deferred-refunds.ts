@@ -4,10 +4,10 @@ import { isUncounted, type StoreLink } from './store-link.ts'
 /** The most refunds that can wait until the store responds. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
 
-/** A request that gives units of keys back to the store. */
+/** A request that gives units of a key back to the store. */
 interface Refund {
-  readonly scopes: readonly string[]
-  readonly keys: readonly string[]
+  readonly scope: string
+  readonly key: string
   readonly run: () => Promise<unknown>
 }
 
@@ -42,9 +42,9 @@ export class DeferredRefunds {
 
   /** Drops the refunds of keys that are reset, because such keys have their full quota already. Returns the dropped refunds. */
   forget(scopes: readonly string[], keys: readonly string[]): readonly Refund[] {
-    const concerns = (refund: Refund) =>
-      scopes.some((scope, n) => refund.scopes.includes(scope) && refund.keys[refund.scopes.indexOf(scope)] === keys[n])
-    const dropped = [...this.#refunds].filter(concerns)
+    const dropped = [...this.#refunds].filter(({ scope, key }) =>
+      scopes.some((each, n) => each === scope && keys[n] === key),
+    )
     for (const refund of dropped) this.#refunds.delete(refund)
     return dropped
   }
@@ -55,8 +55,8 @@ export class DeferredRefunds {
   }
 
   /** True if the last request to the store has failed, so that the refund waits until the store responds again. */
-  #waits({ keys }: Refund): boolean {
-    const failing = this.#link.parts.of(keys).find(({ doubtful }) => doubtful)
+  #waits({ key }: Refund): boolean {
+    const failing = this.#link.parts.of([key]).find(({ doubtful }) => doubtful)
     if (failing !== undefined) this.#await(failing)
     return failing !== undefined
   }
@@ -84,7 +84,7 @@ export class DeferredRefunds {
           this.#refunds.delete(refund)
         } catch (error) {
           if (!isUncounted(error)) this.#refunds.delete(refund)
-          else for (const breaker of this.#link.parts.of(refund.keys)) this.#await(breaker)
+          else for (const breaker of this.#link.parts.of([refund.key])) this.#await(breaker)
         }
       }
     }

@@ -90,13 +90,14 @@ export class Fallback {
    * Settles, in this process, a reservation that the store granted. This process has not counted the reserved units and cannot give
    * them back. This process only charges units beyond the reserved cost.
    */
-  #settleForStore({ keys, costs = 1, details, windows }: Command<'settle'>): Decision {
+  #settleForStore({ keys, costs = 1, details, windows, calendar }: Command<'settle'>): Decision {
+    const when = { details, windows, calendar }
     const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
     if (typeof beyond !== 'number' && beyond.every((cost) => cost === 0)) {
-      return this.quota.run({ verb: 'peek', keys, details, windows })
+      return this.quota.run({ verb: 'peek', keys, ...when })
     }
     this.shared.reconciler.note(this.charges, keys)
-    return this.quota.run({ verb: 'charge', keys, costs: beyond, details, windows })
+    return this.quota.run({ verb: 'charge', keys, costs: beyond, ...when })
   }
 
   /** Admits a call without counting it. A reset is stored, and the keys are reset in the store later. */
@@ -196,7 +197,7 @@ export class Fallback {
   /** @param run gives units of the key back in the store */
   #refundLater(scope: string, key: string, run: (key: string) => Promise<unknown>): void {
     const own = ownText(key)
-    this.shared.refunds.add({ scopes: [scope], keys: [own], run: () => run(own) })
+    this.shared.refunds.add({ scope, key: own, run: () => run(own) })
   }
 
   /**

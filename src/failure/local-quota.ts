@@ -19,15 +19,18 @@ import { type Policy, shareOf } from '../algorithms/index.ts'
 import { type Clock, getOrInsert, HeadgateError } from '../common/index.ts'
 import type { KeptKey } from '../inspection/index.ts'
 import type { Decision, Verdict } from '../policy/index.ts'
-import type {
-  BanTerms,
-  Booking,
-  Command,
-  KeyCalendar,
-  Ledger,
-  LedgerTerms,
-  OutcomeOf,
-  Store,
+import {
+  type BanTerms,
+  type Booking,
+  type Command,
+  type Elsewhere,
+  type KeyCalendar,
+  type Ledger,
+  type LedgerTerms,
+  type OutcomeOf,
+  type Store,
+  tooMany,
+  windowsOf,
 } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 
@@ -128,9 +131,17 @@ export class LocalQuota {
     return this.#policies.filter((policy) => policy.scope === scope)
   }
 
+  /**
+   * Decides by the clock of this process. If that clock is in none of the command's windows, decides in the windows around its time: outside
+   * of this class, the command would run again in the store, which may have counted it.
+   */
   run<V extends DecidingVerb>(command: Command<V>): OutcomeOf<V> {
-    const outcome = this.#ledgers.spent.run(command) as Decision | Booking
-    if ('elsewhere' in outcome) return outcome as never
+    const outcome = this.#ledgers.spent.run(command) as Decision | Booking | Elsewhere
+    if ('elsewhere' in outcome) {
+      const { elsewhere: now } = outcome
+      if (now === tooMany) return outcome as never
+      return this.run({ ...command, windows: this.#policies.map((policy) => windowsOf(policy, now, command.calendar)) })
+    }
     if (command.windows !== undefined) this.#noteCalendar(command, command.windows)
     const decision: Decision = { ...('decision' in outcome ? outcome.decision : outcome), source: 'fallback' }
     this.#noteFullAt(decision.resetAfter)

@@ -67,23 +67,16 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
     for (const breaker of breakers) warnIfOpened(breaker, terms.name, option ?? onStoreError, choice)
     const { counted, uncounted } = scopesOf(error, this.sent, terms.scopes)
-    const giveBackLater = () => {
-      // A settlement that the store may have executed is not sent again.
-      if (command.verb === 'settle' && uncounted.length > 0) this.#fallback.giveBackLater(command, uncounted)
-    }
+    // A refund admits no call, so with every choice, the units that a settlement gives back are refunded when the store responds again. A
+    // settlement that the store may have executed is not sent again.
+    if (command.verb === 'settle') this.#fallback.giveBackLater(command, uncounted)
     if (choice === 'closed' || choice === 'throw') {
       counters.failedClosed++
-      // A refund admits no call, so the units that a settlement gives back are refunded when the store responds again.
-      giveBackLater()
       this.#restore?.()
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
     if (choice !== 'local') counters.sources.open++
-    const outcome =
-      choice === 'local' ? this.decideLocally(counted) : (this.#fallback.letThrough(command) as OutcomeOf<V>)
-    // A settlement with the outcome `elsewhere` is not sent later, because CalendarLedger runs the settlement again with other windows.
-    if (!('elsewhere' in Object(outcome))) giveBackLater()
-    return outcome
+    return choice === 'local' ? this.decideLocally(counted) : (this.#fallback.letThrough(command) as OutcomeOf<V>)
   }
 
   /** @param counted the scopes (kinds of key) in which the store has already counted a settlement or a refund */

@@ -1,6 +1,7 @@
 /* A settlement counts in one scope and fails in the other, in a store that writes each key by itself. No unit is given back or taken twice. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { calendarWindow } from '../../src/calendar/index.ts'
 import { fixedWindow, type OnStoreError, RateLimiter } from '../../src/index.ts'
 import { MapDatabase } from '../support/map-store.ts'
 
@@ -105,6 +106,46 @@ test('a call that is not sent rejects with an error that names no scopes', async
   for (let n = 0; n < 5; n++) await limiter.refund(key, { cost: 1 }).catch(() => undefined)
   const error = await reservation?.cancel().catch((thrown) => thrown)
   expect([limiter.health().state, error.uncounted, error.scopes]).toEqual(['open', true, undefined])
+})
+
+describe('calendar windows that this process and the store see at different times', () => {
+  const days = ['user', 'team'].map((scope) => {
+    return calendarWindow({ name: scope, scope, limit: 100, every: 'day', timeZone: 'UTC' })
+  })
+
+  test.each([
+    ['cancel', 'lost', [50, 50]],
+    ['settle 5', 'lost', [55, 55]],
+    ['settle 35', 'lost', [85, 85]],
+    ['cancel', 'in doubt', [50, 50]],
+    ['refund', 'in doubt', [50, 50]],
+  ])('with local, %s takes and gives back each unit once, if team is %s', async (act, fault, expected) => {
+    const database = new MapDatabase()
+    let [lost, replies] = ['', 1]
+    database.before = (name) => {
+      const row = database.texts.get(name)
+      if (row !== undefined && lost !== '' && name.includes(lost)) row.revision++
+    }
+    const swap = database.swap.bind(database)
+    database.swap = async (...given) => {
+      const done = await swap(...given)
+      if (fault === 'in doubt' && lost === '-' && given[0].includes('team') && replies-- > 0)
+        throw new Error('no reply')
+      return done
+    }
+    const store = database.store({ retries: 1, clock: () => Date.now() * 1000 + 5 * 86_400_000_000 })
+    const limiter = new RateLimiter({ name: 'api', policies: days, store, onStoreError: 'local' })
+    await limiter.consume(key, { cost: 50 })
+    const reservation = await limiter.reserve(key, { cost: 20 })
+    lost = fault === 'lost' ? 'team' : '-'
+    if (act === 'refund') await limiter.refund(key, { cost: 20 })
+    else await (act === 'cancel' ? reservation.cancel() : reservation.settle(Number(act.slice(7))))
+    lost = ''
+    const used = async () => (await limiter.peek(key)).policies.map((policy) => policy.used)
+    await used()
+    for (let n = 0; n < 50; n++) await turn()
+    expect(await used()).toEqual(expected)
+  })
 })
 
 test('if no key can be written, the whole settlement is sent again', async () => {

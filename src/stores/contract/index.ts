@@ -13,6 +13,7 @@ export {
   bookingOf,
   type Command,
   costsTaken,
+  type Elsewhere,
   elsewhere,
   type NumberedReport,
   type Outcome,
