@@ -121,6 +121,22 @@ export const spentPenaltyCases: StoreCases = {
     assertEqual((await limiter.peek('k')).policy, 'penalty')
   },
 
+  'a cancelled reservation leaves nothing: the next unit in flight is kept for two windows again': async ({
+    store,
+    at,
+  }) => {
+    at(0)
+    const limiter = limiterOn(store, three, { penalty })
+    const cancelled = await limiter.reserve('k')
+    await cancelled.cancel()
+    for (const time of [1_800_000, 5_400_000]) {
+      at(time)
+      const { decision, cancel } = await limiter.reserve('k')
+      assertEqual(decision.resetAfter, 7_200_000)
+      await cancel()
+    }
+  },
+
   'only a policy with the scope of the penalty begins a ban, and only its key is banned': async (fixture) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 4, window: '1h' })
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 2, window: '1h' })

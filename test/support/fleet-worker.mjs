@@ -35,6 +35,7 @@ const stores = {
   },
   postgres() {
     const pool = new Pool({ host: '127.0.0.1', port, user: 'headgate', database: 'postgres' })
+    pool.on('error', () => {}) // the test may stop the server before this process
     return postgresStore({ pool, ...options })
   },
   memcached() {

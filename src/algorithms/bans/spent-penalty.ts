@@ -60,12 +60,16 @@ export class SpentPenalty extends Penalty {
     return (s[i + 4] as number) - at
   }
 
+  /** If no unit is open, a generation begins now. So a store may forget a state without open units. */
   override hold(s: Numbers, i: number, at: number, units: number): Ticket {
-    const age = at - (s[i + 1] as number)
-    if (age >= this.within) {
-      const follows = age < 2 * this.within
-      s[i + 5] = follows ? (s[i + 2] as number) : 0
-      s[i + 1] = follows ? (s[i + 1] as number) + this.within : at
+    const [present, before] = this.#openUnits(s, i, at)
+    if (present + before === 0) {
+      s[i + 5] = 0
+      s[i + 1] = at
+      s[i + 2] = 0
+    } else if (at - (s[i + 1] as number) >= this.within) {
+      s[i + 5] = present
+      s[i + 1] = (s[i + 1] as number) + this.within
       s[i + 2] = 0
     }
     s[i + 2] = (s[i + 2] as number) + units

@@ -88,11 +88,9 @@ function makers.penalty()
 
   -- Notes the open units of a reservation. Returns the start of their generation (spent-penalty.ts explains generations).
   function penalty.hold(p, s, at, units)
-    local age = at - s[2]
-    if age >= p.within then
-      local follows = age < 2 * p.within
-      s[6], s[2], s[3] = follows and s[3] or 0, follows and s[2] + p.within or at, 0
-    end
+    local present, before = openUnits(p, s, at)
+    if present + before == 0 then s[6], s[2], s[3] = 0, at, 0
+    elseif at - s[2] >= p.within then s[6], s[2], s[3] = present, s[2] + p.within, 0 end
     s[1], s[3] = at, s[3] + units
     return s[2]
   end
