@@ -32,7 +32,7 @@ export function createApp(store: Store = memoryStore()): Express {
 
   app.get('/usage', async (request, response) => {
     const customer = customerOf(request)
-    if (customer === undefined) return void response.sendStatus(401)
+    if (customer === undefined) return limit(request, response, () => response.sendStatus(401)) // limits guesses of keys
     const { policies } = await limit.limiter.withPlan(plans[customer.plan]).usage(customer.id)
     response.json(policies.map(({ name, used, limit, end }) => ({ name, used, limit, resets: end && new Date(end) })))
   })

@@ -8,7 +8,7 @@
  *                                                                                       open: admitted, not counted
  *                                                                                       local: decided in this process
  */
-import { HeadgateError, type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
+import { getOrInsert, HeadgateError, type MaybePromise, monotonicClock, realSleeper } from '../common/index.ts'
 import {
   type CheckedLedger,
   type Command,
@@ -149,11 +149,16 @@ class FailoverLedger implements CheckedLedger {
   }
 }
 
+/** The errors of calls that were not sent, by the error of the earlier call. */
+const unsentErrors = new WeakMap<HeadgateError, HeadgateError>()
+
 /** The error for a call that is not sent, because an earlier call failed with this error. In no scope has the call counted. */
 function unsent(error: unknown): unknown {
-  if (!(error instanceof HeadgateError) || error.scopes === undefined) return error
-  const { code, message, cause, shards } = error
-  return new HeadgateError(code, message, { cause, shards, uncounted: true })
+  if (!(error instanceof HeadgateError) || error.uncounted) return error
+  return getOrInsert(unsentErrors, error, ({ code, message, cause, shards }) => {
+    const text = `The call was not sent, because the store does not respond. The earlier call failed: ${message}`
+    return new HeadgateError(code, text, { cause, shards, uncounted: true })
+  })
 }
 
 /**

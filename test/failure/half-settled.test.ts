@@ -106,6 +106,7 @@ test('a call that is not sent rejects with an error that names no scopes', async
   for (let n = 0; n < 5; n++) await limiter.refund(key, { cost: 1 }).catch(() => undefined)
   const error = await reservation?.cancel().catch((thrown) => thrown)
   expect([limiter.health().state, error.uncounted, error.scopes]).toEqual(['open', true, undefined])
+  expect(error.message).toMatch(/^The call was not sent, because the store does not respond\. The earlier call failed: /)
 })
 
 describe('calendar windows that this process and the store see at different times', () => {
