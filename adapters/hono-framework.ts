@@ -78,6 +78,19 @@ function connected(info: ConnInfo | undefined): unknown {
   return info?.remote === undefined ? info : info.remote.address
 }
 
+/**
+ * The client's address from `connInfo`. Undefined if the call has no environment, as in `app.request('/')`: then the functions `getConnInfo`
+ * throw a TypeError.
+ */
+function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
+  try {
+    return connected(connInfo?.(context))
+  } catch (error) {
+    if (Object.keys(context.env ?? {}).length > 0) throw error
+    return undefined
+  }
+}
+
 /** The functions that the guard (code for all frameworks) needs from Hono. The context of Hono is both the request and the response. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
   const finder = finderOver(honoNodePair, (context: Context) => context.req.raw)
@@ -86,7 +99,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ...addressView(
       own.trustedProxies,
       own.address === undefined
-        ? toldFinder(finder, (context) => connected(own.connInfo?.(context)), 'connInfo')
+        ? toldFinder(finder, (context) => addressTold(own, context), 'connInfo')
         : toldFinder(finder, (context) => own.address?.(context), 'address'),
     ),
     addressless: own.connInfo === undefined && own.address === undefined ? 'connInfo: getConnInfo' : undefined,

@@ -1,3 +1,4 @@
+import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { expect, expectTypeOf, test, vi } from 'vitest'
@@ -131,6 +132,23 @@ test('a request without a key, where nothing finds an address, is refused with a
   expect(code).toBe('HEADGATE_NO_ADDRESS')
   expect(message).toContain('Let keys return a key for each request')
   expect(message).toContain('{ connInfo: getConnInfo }')
+  forgetWarnings()
+})
+
+test('a call of app.request without an environment has no address', async () => {
+  const [warned, lost] = [vi.spyOn(process, 'emitWarning').mockReturnValue(undefined), { incoming: {} }]
+  const app = new Hono<{ Bindings: object }>().get('/', rateLimit('1/1h', { connInfo: getConnInfo }), (c) =>
+    c.text('ok'),
+  )
+  const statuses = async (environment?: object, count = 2) => {
+    const responses = Array.from({ length: count }, () => app.request('/', {}, environment))
+    return (await Promise.all(responses)).map(({ status }) => status)
+  }
+  expect(await statuses()).toEqual([403, 403])
+  expect(await statuses({})).toEqual([403, 403])
+  expect(await statuses({ incoming: { socket: { remoteAddress: '192.0.2.1' } } })).toEqual([200, 429])
+  expect(await statuses(lost, 1)).toEqual([500])
+  warned.mockRestore()
   forgetWarnings()
 })
 
