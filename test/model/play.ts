@@ -460,10 +460,11 @@ class Player {
   async #settle(n: number, actual: number): Promise<void> {
     const [{ reservation, entry, cost, generation, plan }] = this.#open.splice(n, 1) as [Open]
     this.#note(`settle ${cost} to ${actual}`)
+    if (plan !== this.#owner && this.#hasEnded(entry)) return // whether a settlement that gives nothing back takes the time is open
     await reservation.settle(actual)
     if (!this.#kind.leases && actual > cost) this.#charged(actual - cost, plan)
     else if (generation === this.#generation && (this.#kind.leases || actual < cost)) {
-      if (plan !== this.#owner && (this.#isNew || this.#hasEnded(entry))) return
+      if (plan !== this.#owner && this.#isNew) return
       this.#commit()
       if (generation !== this.#generation) return // the clock went far back, or the key is like new
       entry.units -= BigInt(this.#kind.leases ? cost : cost - actual)
@@ -471,7 +472,7 @@ class Player {
     }
   }
 
-  /** A lease that has ended gives nothing back. */
+  /** True for a unit in flight whose lease has ended. */
   #hasEnded({ time }: Entry): boolean {
     return this.#kind.leases && time <= this.#now - this.#micros
   }
