@@ -69,6 +69,27 @@ describe('maxQueue', () => {
     }
   })
 
+  test.each([
+    ['books', even, 500],
+    ['polls', slidingWindow({ limit: 1, window: '100ms' }), 600],
+  ])('the newest function runs in place of the oldest one, under a policy that %s', async (_, policy, start) => {
+    for (const concurrency of [1, 2, 3]) {
+      for (const names of ['AB', 'ABC', 'ABCD', 'ABCDE']) {
+        const timeline = new Timeline()
+        const pacer = timeline.pacer(policy, { concurrency, maxQueue: 1, order: 'oldest' })
+        for (let n = 1; n < concurrency; n++) void pacer.throttle(() => new Promise(() => {}))
+        await timeline.pass(400)
+        for (const name of names) {
+          timeline.write(name, pacer.throttle(() => 0))
+          await timeline.pass(1)
+        }
+        const ended = (await timeline.read()).split(' ').map((text) => text.replace('!HEADGATE_QUEUE_FULL', '!'))
+        const refused = [...names.slice(1, -1)].map((name, n) => `${name}!+${402 + n}`)
+        expect(ended.sort()).toEqual(['A+400', ...refused, `${names.at(-1)}+${start}`])
+      }
+    }
+  })
+
   test('the oldest call is refused, also after many later ones were admitted', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { maxQueue: 3, order: 'oldest' })

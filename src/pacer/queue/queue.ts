@@ -113,6 +113,7 @@ export abstract class Queue {
     else if (this.wait(waiter)) {
       waiter.stage = 'blocked'
       this.#blocked.add(waiter)
+      this.#unblock() // to let this call wait, a full queue may have refused a call that `concurrency` counted
     }
     if (waiter.stage !== 'done' && call.timeout > 0) waiter.startDeadline()
   }
