@@ -153,14 +153,9 @@ export class Fallback {
    * Gives units back to the quota that this process counts. Units that the store was already charged for are refunded in the store too.
    */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
-    const { keys } = command
-    const { decision, overcharged } = this.quota.giveBack(command)
-    for (const [n, scope] of this.terms.scopes.entries()) {
-      const units = overcharged[n] as readonly number[]
-      if (!units.some((back) => back > 0)) continue
-      this.#refundLater(scope, keys[n] as string, (key) => this.charges.refund(scope, key, units))
-    }
-    return decision
+    return this.quota.giveBack(command, (scope, key, units) => {
+      this.#refundLater(scope, key, (own) => this.charges.refund(scope, own, units))
+    })
   }
 
   /** Gives units back to the store. Rejects if the request fails. The units may then stay used, so that calls are refused too early. */

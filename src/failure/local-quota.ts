@@ -33,6 +33,7 @@ import {
   windowsOf,
 } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
+import { type PendingCharge, PendingCharges } from './pending-charges.ts'
 
 /** The states of all local quotas with one limiter name. */
 interface States {
@@ -52,6 +53,7 @@ interface Shared {
   readonly clock: Clock
   /** The states. Undefined until the store fails for the first time, because most limiters never need the states. */
   states: States | undefined
+  readonly charges: PendingCharges
 }
 
 interface OpenLedgers {
@@ -80,7 +82,7 @@ export class LocalQuota {
    * @param maxKeys the most keys of each scope (kind of key)
    */
   static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
-    return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
+    return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined, charges: new PendingCharges() })
   }
 
   /** A local quota for another plan of the limiter, with other policies. Both local quotas share their states. */
@@ -167,31 +169,41 @@ export class LocalQuota {
     return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
   }
 
-  /** Records units that were charged or refunded in the store. @param units one number for each policy of the scope */
-  changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
+  /** Records that the store is charged for units of a key. @param units one number for each policy of the scope */
+  beginCharge(scope: string, key: string, units: readonly number[]): PendingCharge {
+    this.#changeCharged('charge', scope, key, units)
+    return this.#shared.charges.begin(scope, key, this.policiesOf(scope), units)
+  }
+
+  /** @param outcome whether the store may have counted the charge. `forgotten`: the key was reset or cleared after the charge was sent */
+  endCharge(charge: PendingCharge, outcome: 'counted' | 'uncounted' | 'forgotten'): void {
+    const { scope, key, refunds } = charge
+    const units = this.#shared.charges.end(charge, this.policiesOf(scope))
+    if (outcome === 'counted') for (const refund of refunds) refund()
+    else if (outcome === 'uncounted') this.#changeCharged('refund', scope, key, units)
+  }
+
+  #changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
     const { windows } = this.calendarOf(scope, key) ?? {}
     void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units, windows })
   }
 
-  /**
-   * Gives units back. `overcharged` has, for each scope, one number for each policy: how many of these units the store was charged for. The
-   * store has to give these units back too.
-   */
-  giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
+  /** Gives units back. @param refund gives units back in the store, which was charged for them: one number for each policy of the scope */
+  giveBack(
+    command: Command<'refund' | 'settle'>,
+    refund: (scope: string, key: string, units: readonly number[]) => void,
+  ): Decision {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
     const before = spentUnits()
     const decision = this.run(command)
-    const overcharged = spentUnits().map((after, n) => {
+    for (const [n, after] of spentUnits().entries()) {
       const [scope, key] = [this.#scopes[n] as string, command.keys[n] as string]
-      const charged = this.#chargedUnits(scope, key)
-      const units = after.map((spent, policy) => {
-        const back = (before[n]?.[policy] as number) - spent
-        return Math.max(0, Math.min(back, (charged[policy] as number) - spent))
-      })
-      if (units.some((back) => back > 0)) this.changeCharged('refund', scope, key, units)
-      return units
-    })
-    return { decision, overcharged }
+      const had = this.#chargedUnits(scope, key)
+      const units = after.map((left, p) => Math.max(0, Math.min(before[n]?.[p] as number, had[p] as number) - left))
+      this.#changeCharged('refund', scope, key, units)
+      this.#shared.charges.giveBack(scope, key, this.policiesOf(scope), units, (part) => refund(scope, key, part))
+    }
+    return decision
   }
 
   inspect(keys: readonly string[]): readonly KeptKey[] {

@@ -2,6 +2,7 @@ import type { Tickets } from '../algorithms/evaluation/index.ts'
 import { getOrInsert, type HeadgateError } from '../common/index.ts'
 import { type Command, type KeyCalendar, type Ledger, runPart, withCalendars } from '../stores/contract/index.ts'
 import type { LocalQuota } from './local-quota.ts'
+import { hasUnits } from './pending-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**
@@ -44,16 +45,18 @@ export class OwedCharges {
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
     const units = quota.owed(scope, key)
-    if (!units.some((owed) => owed > 0)) return
+    if (!hasUnits(units)) return
     const brought = quota.calendarOf(scope, key)
-    quota.changeCharged('charge', scope, key, units)
+    const charge = quota.beginCharge(scope, key, units)
+    let counted = true
     try {
       await this.#request(scope, { verb: 'charge', keys: [key], costs: units, ...brought }, brought)
     } catch (error) {
       const { code, uncounted } = error as Partial<HeadgateError>
-      const unknown = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted
-      if (!unknown && !forgotten()) quota.changeCharged('refund', scope, key, units)
+      counted = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted
       throw error
+    } finally {
+      quota.endCharge(charge, forgotten() ? 'forgotten' : counted ? 'counted' : 'uncounted')
     }
   }
 

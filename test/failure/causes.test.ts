@@ -133,7 +133,12 @@ describe.each(clients)('%s', (_, connect) => {
       message: expect.stringMatching(/not known whether/),
     })
     expect(lastError).not.toHaveProperty('uncounted')
-    const strict = new RateLimiter({ name: limiter.name, policies: '5/1h', store: store(client), onStoreError: 'throw' })
+    const strict = new RateLimiter({
+      name: limiter.name,
+      policies: '5/1h',
+      store: store(client),
+      onStoreError: 'throw',
+    })
     for (let n = 0; n < 6; n++) await strict.consume('k').catch(() => undefined)
     await expect(strict.consume('k')).rejects.toMatchObject({
       code: 'HEADGATE_STORE_TIMEOUT',

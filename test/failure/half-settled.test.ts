@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { calendarWindow } from '../../src/calendar/index.ts'
 import { fixedWindow, type OnStoreError, RateLimiter } from '../../src/index.ts'
 import { MapDatabase } from '../support/map-store.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 
 const policies = ['user', 'team'].map((scope) => fixedWindow({ name: scope, scope, limit: 100, window: '5h' }))
 const key = { user: 'ann', team: 'acme' }
@@ -81,6 +82,43 @@ describe.each(['user', 'team'])('if the keys of %s cannot be written', (lost) =>
   })
 })
 
+describe('a store that fails for one scope, while this process gives units back and charges the store for others', () => {
+  const ways: [string, number, (limiter: RateLimiter) => Promise<unknown>][] = [
+    ['a refund', 30, (limiter) => limiter.refund(key, { cost: 4 })],
+    ['a cancelled reservation', 34, async (limiter) => await (await limiter.reserve(key, { cost: 2 })).cancel()],
+    ['a reservation settled lower', 35, async (limiter) => await (await limiter.reserve(key, { cost: 2 })).settle(1)],
+  ]
+
+  test.each(ways)('%s counts once, however long each read and each write takes', async (_, used, giveBack) => {
+    const found = new Set<string>()
+    for (let seed = 1; seed <= 150; seed++) {
+      const random = seededRandom(seed)
+      const pause = async () => {
+        for (let n = random(6); n > 0; n--) await null
+      }
+      const database = new MapDatabase(pause)
+      let broken = ''
+      const read = async (name: string) => {
+        const fails = broken !== '' && name.includes(broken)
+        await pause()
+        if (fails) throw new Error('broken')
+        return await database.read(name)
+      }
+      const limiter = new RateLimiter({ name: 'api', policies, store: database.store({ read }) })
+      await limiter.consume(key, { cost: 30 })
+      broken = random(2) === 0 ? 'user' : 'team'
+      await limiter.consume(key, { cost: 4 })
+      for (let n = random(3); n > 0; n--) await turn()
+      await giveBack(limiter)
+      for (let n = random(3); n > 0; n--) await turn()
+      broken = ''
+      for (let n = 0; n < 4; n++) await Promise.all([limiter.peek(key), turn()])
+      found.add((await limiter.peek(key)).policies.map((policy) => policy.used).join())
+    }
+    expect([...found]).toEqual([`${used},${used}`])
+  })
+})
+
 test('the failure of a half settlement says nothing about calls that are not sent because of it', async () => {
   const { limiter, faults, used } = await started('local')
   const reserve = async () => await limiter.reserve(key, { cost: 1 })
@@ -106,7 +144,9 @@ test('a call that is not sent rejects with an error that names no scopes', async
   for (let n = 0; n < 5; n++) await limiter.refund(key, { cost: 1 }).catch(() => undefined)
   const error = await reservation?.cancel().catch((thrown) => thrown)
   expect([limiter.health().state, error.uncounted, error.scopes]).toEqual(['open', true, undefined])
-  expect(error.message).toMatch(/^The call was not sent, because the store does not respond\. The earlier call failed: /)
+  expect(error.message).toMatch(
+    /^The call was not sent, because the store does not respond\. The earlier call failed: /,
+  )
 })
 
 describe('calendar windows that this process and the store see at different times', () => {

@@ -284,14 +284,15 @@ test.each([undefined, { on: 'spent', ban: '1h' }] as const)(
     const limiter = new RateLimiter({ policies: fixedWindow({ limit: 9, window: '1h' }), ...(penalty && { penalty }) })
     const options = { limiter, keys, cost: 4, settle: true, count: 'failures' } as const
     const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, options)
-    for (const [actual, used] of [
-      [1, 1],
-      [6, 7],
+    for (const [status, actual, used] of [
+      [401, 1, 1],
+      [200, 6, 1], // does not count, whatever `settle` says after the response
+      [401, 6, 7],
     ] as const) {
       const request: PlainRequest = {}
       const response = new PlainResponse()
       expect(guard.check(request, response)).toBe(true)
-      response.statusCode = 401
+      response.statusCode = status
       response.end('')
       await request.decision?.settle(actual)
       await request.decision?.settle(0)

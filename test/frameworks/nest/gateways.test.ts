@@ -1,10 +1,12 @@
+import { UseInterceptors } from '@nestjs/common'
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
-import { fixedWindow, type RequestDecision } from 'headgate'
+import { fixedWindow, RateLimiter, type RequestDecision } from 'headgate'
 import {
   RateLimit,
   RateLimitDecision,
+  RateLimitInterceptor,
   RateLimitModule,
   type RateLimitModuleOptions,
   requestOf,
@@ -62,6 +64,32 @@ function send(socket: Socket, event: string, data?: unknown): Promise<unknown> {
     socket.emit(event, data)
   })
 }
+
+test('a message whose client disconnects while its handler runs counts, and its unit in flight is free', async () => {
+  const ends: (() => void)[] = []
+
+  @UseInterceptors(RateLimitInterceptor)
+  @WebSocketGateway()
+  class Slow {
+    @SubscribeMessage('say')
+    say() {
+      return new Promise<void>((resolve) => void ends.push(resolve))
+    }
+  }
+
+  const limiter = new RateLimiter({ policies: ['9/1h fixed-window', '2 at once'] })
+  const { url } = await chat('Express', { limiter, count: 'failures' }, [Slow, everywhere])
+  const used = async () => (await limiter.peek('127.0.0.1')).policies.map((policy) => policy.used)
+  const socket = connect(url)
+  for (let n = 0; n < 2; n++) socket.emit('say')
+  await vi.waitFor(async () => expect(await used()).toEqual([2, 2]))
+  expect(ends).toHaveLength(2)
+  socket.close()
+  await vi.waitFor(async () => expect(await used()).toEqual([2, 0]))
+  for (const end of ends) end()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(await used()).toEqual([2, 0])
+})
 
 describe.each(platforms)('socket.io on %s', (platform) => {
   test('a message over the limit is an exception with the wait; no gateway is subclassed', async () => {
