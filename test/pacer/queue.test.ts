@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { gcra, slidingWindow, smoothBursty, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, gcra, slidingLog, slidingWindow, smoothBursty, tokenBucket } from '../../src/index.ts'
 import { Timeline } from './timeline.ts'
 
 const even = gcra({ limit: 10, window: '1s', burst: 1 })
@@ -31,6 +31,26 @@ describe('order', () => {
     timeline.write('D', pacer.acquire(1, { priority: 5 }))
     timeline.write('E', pacer.acquire(1))
     expect(await timeline.read()).toBe(expected)
+  })
+
+  test.each([
+    ['gcra', even],
+    ['a log', slidingLog({ limit: 1, window: '100ms' })],
+    ['a fixed window', fixedWindow({ limit: 1, window: '100ms' })],
+  ])('%s: a call that overtakes others is refused only if it would start too late', async (_, policy) => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    timeline.write('A', pacer.acquire())
+    timeline.write('B', pacer.acquire())
+    timeline.write('C', pacer.acquire(1, { priority: 1 }))
+    timeline.write('D', pacer.acquire())
+    timeline.write('early', pacer.acquire(1, { priority: 9, timeout: 99 }))
+    timeline.write('E', pacer.acquire(1, { priority: 9, timeout: 100 }))
+    timeline.write('late', pacer.acquire(1, { priority: 9, timeout: 150 }))
+    timeline.write('F', pacer.acquire(1, { priority: 1, timeout: 300 }))
+    timeline.write('last', pacer.acquire(1, { timeout: 300 }))
+    const refused = ['early', 'late', 'last'].map((name) => `${name}!HEADGATE_TIMEOUT+0`).join(' ')
+    expect(await timeline.read()).toBe(`A+0 ${refused} E+100 C+200 F+300 B+400 D+500`)
   })
 
   test('a call that is overtaken is refused at its timeout, and its slot is not lost', async () => {
@@ -80,7 +100,10 @@ describe('maxQueue', () => {
         for (let n = 1; n < concurrency; n++) void pacer.throttle(() => new Promise(() => {}))
         await timeline.pass(400)
         for (const name of names) {
-          timeline.write(name, pacer.throttle(() => 0))
+          timeline.write(
+            name,
+            pacer.throttle(() => 0),
+          )
           await timeline.pass(1)
         }
         const ended = (await timeline.read()).split(' ').map((text) => text.replace('!HEADGATE_QUEUE_FULL', '!'))

@@ -37,6 +37,19 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
     super(() => new PriorityQueue())
   }
 
+  /** The slot (start time) that a new waiter would take from a waiter of lower priority. Undefined if no waiter has a lower priority. */
+  overtaken({ size, priority }: Waiter): Slot | undefined {
+    const waiters = this.waiters.get(size)
+    if (waiters === undefined || waiters.lowest >= priority) return undefined
+    let ahead = 0
+    for (const waiter of waiters) {
+      if (waiter.priority < priority) break
+      if (waiter.stage !== 'done') ahead++
+    }
+    for (const slot of this.list) if (slot.size === size && ahead-- === 0) return slot
+    return undefined
+  }
+
   /** Removes the waiters that are already admitted or refused. Returns the slots (start times) that no waiter will use now. */
   vacate(): Set<Slot> {
     const vacant = new Set<Slot>()

@@ -22,6 +22,11 @@ export class PriorityQueue {
     return this.#lists[0]?.first
   }
 
+  /** The lowest priority of a waiter. Infinity if the queue is empty. */
+  get lowest(): number {
+    return this.#lists.at(-1)?.priority ?? Infinity
+  }
+
   add(waiter: Waiter): void {
     const list = this.#listOf(waiter.priority)
     let before = list.last

@@ -88,7 +88,7 @@ export class ReservingQueue extends Queue {
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
     const sent = this.#check && this.now
-    const booking = this.context.units.reserve(this.keys, waiter.cost, this.maxWaitOf(waiter))
+    const booking = this.context.units.reserve(this.keys, waiter.cost, this.#maxWaitOf(waiter))
     if (!isPromise(booking)) {
       this.#decided(waiter, booking)
       return
@@ -110,6 +110,13 @@ export class ReservingQueue extends Queue {
         }),
       (error) => answered(() => waiter.stage === 'requesting' && this.refuse(waiter, error)),
     )
+  }
+
+  /** The longest wait of a slot for this waiter. Any wait if the waiter overtakes others, and so uses one of their slots in time. */
+  #maxWaitOf(waiter: Waiter): number {
+    const most = this.maxWaitOf(waiter)
+    const slot = most > 0 && most < Infinity ? this.#booked.overtaken(waiter) : undefined
+    return slot !== undefined && slot.at - this.now <= most ? Infinity : most
   }
 
   /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
