@@ -12,7 +12,9 @@ export async function askModel(url, request, usage, signal) {
 }
 
 async function answerOf(url, { messages, max_tokens, metadata }, signal) {
-  const body = { messages, max_tokens, metadata, stream: true, stream_options: { include_usage: true } }
+  // The estimate counts the content of a message. Another field, such as `tool_calls`, may be a long prompt too, so it is not sent.
+  const counted = messages.map(({ role, content }) => ({ role, content }))
+  const body = { messages: counted, max_tokens, metadata, stream: true, stream_options: { include_usage: true } }
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -38,7 +38,10 @@ export function countTokens(text) {
 /** What is wrong with a request, or undefined. Without a bound of its completion, no estimate would hold. */
 export function problemOf(body) {
   const { messages, max_tokens: most } = body ?? {}
-  if (!Array.isArray(messages) || messages.some((message) => typeof message?.content !== 'string'))
-    return 'Which messages?'
+  if (!Array.isArray(messages) || !messages.every(isMessage)) return 'Which messages?'
   return Number.isSafeInteger(most) && most > 0 && most <= 4096 ? undefined : 'max_tokens is a whole number up to 4096.'
+}
+
+function isMessage(message) {
+  return typeof message?.content === 'string' && [undefined, 'system', 'user', 'assistant'].includes(message.role)
 }

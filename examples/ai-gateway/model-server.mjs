@@ -24,7 +24,7 @@ export function createModelServer({ pause = 0 } = {}) {
     if (ending === 'error') return response.writeHead(500).end()
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (let word = 0; word < Math.min(words, max_tokens) && !response.destroyed; word++) {
-      usage.prompt ||= messages.reduce((tokens, { content }) => tokens + countTokens(content), 0)
+      usage.prompt ||= messages.reduce((tokens, message) => tokens + tokensOf(message), 0)
       usage.completion++
       send(response, { choices: [{ delta: { content: ` word${word}` } }] })
       await sleep(pause)
@@ -51,6 +51,14 @@ export function createModelServer({ pause = 0 } = {}) {
       server.closeAllConnections()
     },
   }
+}
+
+/** A real model reads every field of a message, not only its content. */
+function tokensOf({ role, content, ...others }) {
+  return Object.values(others).reduce(
+    (tokens, other) => tokens + countTokens(JSON.stringify(other)),
+    countTokens(content),
+  )
 }
 
 function send(response, event) {

@@ -131,6 +131,19 @@ function due(ids: readonly string[]): Record<string, number> {
 }
 
 describe.each(Object.entries(gateways))('%s', (_name, createGateway) => {
+  test('a prompt in another field of a message does not reach the model, and no role is a prompt', async () => {
+    const gateway = await createGateway()
+    const script = { id: newId(), words: 1, ending: 'wait' } as const
+    const body = bodyOf(script)
+    const long = 'word '.repeat(5000)
+    const messages = body.messages.map((message) => ({ ...message, tool_calls: [{ arguments: long }] }))
+    const hidden = { ...body, messages }
+    expect(await play(gateway, 'ann', script, hidden)).toBe(200)
+    await expect.poll(() => used(gateway, 'ann')).toEqual(due([script.id]))
+    const role = { ...body, messages: [{ role: long, content: '' }] }
+    expect(await play(gateway, 'ann', script, role)).toBe(400)
+  })
+
   test('a stream costs what the model used, and the estimate is held while it runs', async () => {
     const gateway = await createGateway()
     const script = { id: newId(), words: 7, ending: 'wait' } as const
