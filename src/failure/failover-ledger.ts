@@ -79,15 +79,15 @@ class FailoverLedger implements CheckedLedger {
     const granted = tickets && fallback.runGranted(command as Command<'settle' | 'renew'>)
     if (granted !== undefined) return granted
     // The keys are reset under the policies of all limiters with this name.
-    const restore = verb === 'reset' ? fallback.setAside(keys) : undefined
+    const aside = verb === 'reset' ? fallback.setAside(keys) : undefined
     const { charges, quota, shared } = fallback
     const { link, reconciler } = shared
     const breakers = link.parts.of(keys)
-    const call = new WaitingCall(fallback, command, breakers, onFailure, restore)
+    const call = new WaitingCall(fallback, command, breakers, onFailure, aside?.restore)
     const failing = breakers.find(({ closed }) => !closed)
     if (failing === undefined) {
       quota.releaseIfFull()
-      const settled = reconciler.settle(charges, keys)
+      const settled = aside === undefined ? reconciler.settle(charges, keys) : aside.charged
       if (settled === undefined) return link.send(call)
       if (!link.store.synchronous || verb !== 'consume') return link.sendAfter(settled, call)
       settled.catch(ignore) // after a failure, the keys still owe these units

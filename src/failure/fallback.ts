@@ -197,15 +197,22 @@ export class Fallback {
 
   /**
    * Before a reset of the keys, drops the charges and the refunds that wait for the store, for all limiters with the same name: none of them
-   * must be sent after the reset. Returns a function that puts them back, for a reset that fails.
+   * must be sent after the reset. `restore` puts them back, for a reset that fails. The reset must be sent after `charged`, which resolves
+   * when the store has answered the charges that were sent. `charged` is undefined if none is under way.
    */
-  setAside(keys: readonly string[]): () => void {
+  setAside(keys: readonly string[]): { charged: Promise<void> | undefined; restore: () => void } {
     const { reconciler, refunds } = this.shared
+    const drop = () => refunds.forget(this.terms.scopes, keys)
     const owed = reconciler.forget(this.charges, keys)
-    const waiting = refunds.forget(this.terms.scopes, keys)
-    return () => {
-      reconciler.restore(owed)
-      for (const refund of waiting) refunds.add(refund)
+    const waiting = [...drop()]
+    const charging = owed.flatMap(({ settling }) => settling ?? [])
+    return {
+      charged:
+        charging.length === 0 ? undefined : Promise.allSettled(charging).then(() => void waiting.push(...drop())),
+      restore() {
+        reconciler.restore(owed)
+        for (const refund of waiting) refunds.add(refund)
+      },
     }
   }
 }

@@ -175,12 +175,10 @@ export class LocalQuota {
     return this.#shared.charges.begin(scope, key, this.policiesOf(scope), units)
   }
 
-  /** @param outcome whether the store may have counted the charge. `forgotten`: the key was reset or cleared after the charge was sent */
-  endCharge(charge: PendingCharge, outcome: 'counted' | 'uncounted' | 'forgotten'): void {
-    const { scope, key, refunds } = charge
-    const units = this.#shared.charges.end(charge, this.policiesOf(scope))
-    if (outcome === 'counted') for (const refund of refunds) refund()
-    else if (outcome === 'uncounted') this.#changeCharged('refund', scope, key, units)
+  /** @param counted true if the store may have counted the charge */
+  endCharge(charge: PendingCharge, counted: boolean): void {
+    const units = this.#shared.charges.end(charge, counted, this.policiesOf(charge.scope))
+    if (units !== undefined) this.#changeCharged('refund', charge.scope, charge.key, units)
   }
 
   #changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
@@ -212,10 +210,11 @@ export class LocalQuota {
   }
 
   reset(keys: readonly string[]): void {
-    const { states } = this.#shared
+    const { states, charges } = this.#shared
     if (states === undefined) return
     void this.#ledgers.spent.run({ verb: 'reset', keys })
     for (const [n, scope] of this.#scopes.entries()) {
+      charges.forget(scope, keys[n] as string)
       void states.charged.get(scope)?.run({ verb: 'reset', keys: [keys[n] as string] })
     }
   }
@@ -239,6 +238,7 @@ export class LocalQuota {
 
   clear(): void {
     this.#shared.states = undefined
+    this.#shared.charges.forgetAll()
   }
 
   /**

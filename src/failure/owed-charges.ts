@@ -40,9 +40,9 @@ export class OwedCharges {
   /**
    * Charges the units that the key owes. The units count as charged as soon as the request is sent. The units stay charged after a timeout
    * or a broken connection, because the store may have counted them. After other failures the key owes the units again, unless the key was
-   * forgotten.
+   * reset in this process.
    */
-  async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
+  async charge(scope: string, key: string): Promise<void> {
     const quota = this.#quota
     const units = quota.owed(scope, key)
     if (!hasUnits(units)) return
@@ -56,7 +56,7 @@ export class OwedCharges {
       counted = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted
       throw error
     } finally {
-      quota.endCharge(charge, forgotten() ? 'forgotten' : counted ? 'counted' : 'uncounted')
+      quota.endCharge(charge, counted)
     }
   }
 

@@ -22,10 +22,25 @@ export class PendingCharges {
     return charge
   }
 
-  /** Returns the units of the charge that were not given back: one number for each of the policies. */
-  end(charge: PendingCharge, policies: readonly Policy[]): readonly number[] {
-    this.#all.delete(charge)
-    return policies.map(({ name }) => charge.units.get(name) ?? 0)
+  /**
+   * Called when the store has answered.
+   * @param counted true if the store may have counted the charge
+   * @returns the units that count as charged no longer: one number for each of the policies. Undefined if there are none
+   */
+  end(charge: PendingCharge, counted: boolean, policies: readonly Policy[]): readonly number[] | undefined {
+    if (!this.#all.delete(charge)) return undefined // this process has reset the key
+    if (!counted) return policies.map(({ name }) => charge.units.get(name) ?? 0)
+    for (const refund of charge.refunds) refund()
+    return undefined
+  }
+
+  /** Forgets the charges of a key, because this process has reset the key. */
+  forget(scope: string, key: string): void {
+    for (const charge of this.#all) if (charge.scope === scope && charge.key === key) this.#all.delete(charge)
+  }
+
+  forgetAll(): void {
+    this.#all.clear()
   }
 
   /**

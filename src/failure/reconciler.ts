@@ -127,12 +127,13 @@ export class Reconciler {
     // A charge that times out is treated as made, and is not repeated. So if the last request has failed, a charge of 0 units
     // first tests whether the store responds.
     if (this.#link.parts.of([key]).some(({ doubtful }) => doubtful)) await debt.charges[0]?.check(scope, key)
+    if (forgotten()) return
     if (debt.reset) await allOf(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
     const { charges } = debt
     debt.charges = []
     try {
-      await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
+      await allOf(charges.map((each) => each.charge(scope, key)))
     } catch (error) {
       // This version cannot read what the store has saved for the key (a broken record), so the key cannot be charged. The key is removed
       // from the debts until the next decision on the key in this process.
