@@ -97,6 +97,39 @@ const neighbours: Record<string, Neighbour> = {
 const limits = RateLimitModule.forRoot('2/1h')`),
     prints: refusesThird,
   },
+  // Nest 11 runs no global guards and interceptors for messages of gateways, as Nest 12 does.
+  'Nest 11 with gateways': {
+    packages: {
+      ...nestPackages('^11.1.0', '^7.8.0'),
+      '@nestjs/websockets': '^11.1.0',
+      '@nestjs/platform-ws': '^11.1.0',
+    },
+    program: `import 'reflect-metadata'
+import { Module } from '@nestjs/common'
+import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core'
+import { WsAdapter } from '@nestjs/platform-ws'
+import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
+import { RateLimit, RateLimitGuard, RateLimitInterceptor, RateLimitModule } from 'headgate/nest'
+const warned = []
+process.on('warning', ({ code }) => warned.push(code))
+async function starts(limit) {
+  class Chat { say() {} }
+  const say = Object.getOwnPropertyDescriptor(Chat.prototype, 'say')
+  SubscribeMessage('say')(Chat.prototype, 'say', say)
+  if (limit) RateLimit(limit)(Chat.prototype, 'say', say)
+  WebSocketGateway()(Chat)
+  class App {}
+  const global = [{ provide: APP_GUARD, useClass: RateLimitGuard }, { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
+  Module({ imports: [RateLimitModule.forRoot('2/1h')], providers: [Chat, ...global] })(App)
+  const app = await NestFactory.create(App, { logger: false, abortOnError: false })
+  app.useWebSocketAdapter(new WsAdapter(app))
+  return app.init().then(() => 'starts', ({ code }) => code)
+}
+const outcomes = [await starts('2/1h'), await starts('2 at once'), warned.length, await starts()]
+await new Promise(setImmediate)
+print([...outcomes, warned])`,
+    prints: ['starts', 'HEADGATE_OPTION', 0, 'starts', ['HEADGATE_UNGUARDED']],
+  },
   'Nest 10 with @nestjs/throttler': {
     packages: { ...nestPackages('^10.4.0', '^7.8.0'), '@nestjs/throttler': '^6.4.0' },
     program: nest(`import { ThrottlerGuard as Guard, ThrottlerModule } from '@nestjs/throttler'

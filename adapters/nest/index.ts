@@ -13,7 +13,10 @@ import { anything, callback, readOptions, warnOnce } from '../../src/common/inde
 import { callOf, isObject } from './nest-call.ts'
 import {
   type Class,
+  fieldEnhancers,
+  fieldWithoutGuards,
   type Handler,
+  isField,
   isGuarded,
   isHandler,
   isIntercepted,
@@ -112,10 +115,9 @@ export class RateLimitModule implements OnModuleInit {
   onModuleInit(): void {
     let unguarded: string | undefined
     let isUsed = this.#limits.root === undefined
-    for (const { metatype, isNotMetatype } of [
-      ...this.#discovery.getControllers(),
-      ...this.#discovery.getProviders(),
-    ]) {
+    const providers = this.#discovery.getProviders()
+    const enhancers = fieldEnhancers(providers)
+    for (const { metatype, isNotMetatype } of [...this.#discovery.getControllers(), ...providers]) {
       const prototype: unknown = metatype?.prototype
       if (isNotMetatype || !isObject(prototype)) continue
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
@@ -124,9 +126,13 @@ export class RateLimitModule implements OnModuleInit {
         const isOfModule = !own && guard?.limiter === this.#limits.root?.limiter
         const place = `${type.name}.${name}`
         if (isLimitedInVain(handler)) throw noEffect(place)
+        if (own && guard !== undefined && isField(handler) && enhancers !== undefined) {
+          if (!enhancers.includes('guards')) throw fieldWithoutGuards(place)
+          this.#checkEnd(type, handler, place, enhancers.includes('interceptors'))
+        }
         if (!isHandler(handler)) continue
         const isLimited = isGuarded(this.#config, RateLimitGuard, type, handler)
-        if (isLimited) this.#checkEnd(type, handler, place)
+        if (isLimited && takesMessages(handler)) this.#checkEnd(type, handler, place)
         if (isOfModule && isLimited) isUsed = true
         else if (isOfModule) unguarded = place
       }
@@ -134,10 +140,9 @@ export class RateLimitModule implements OnModuleInit {
     if (!isUsed && unguarded !== undefined) warnOfNoGuard(unguarded)
   }
 
-  #checkEnd(type: Class, handler: Handler, place: string): void {
+  #checkEnd(type: Class, handler: Handler, place: string, intercepts = true): void {
     const { needsEnd } = this.#limits.find(type, handler)
-    if (!needsEnd || !takesMessages(handler) || isIntercepted(this.#config, type, handler)) return
-    throw unseenEnd(place, type.name)
+    if (needsEnd && !(intercepts && isIntercepted(this.#config, type, handler))) throw unseenEnd(place, type.name)
   }
 }
 
@@ -151,8 +156,9 @@ function warnOfNoGuard(place: string): void {
   warnOnce(
     'HEADGATE_UNGUARDED',
     `RateLimitModule has a limit, but no handler without a decorator, such as ${place}, has RateLimitGuard, so the limit ` +
-      'does nothing there. Add { provide: APP_GUARD, useClass: RateLimitGuard } to the providers of a module. If only ' +
-      'handlers with @RateLimit are to be limited, write RateLimitModule.forRoot({ limit: false }).',
+      'does nothing there. Add { provide: APP_GUARD, useClass: RateLimitGuard } to the providers of a module, and ' +
+      '@UseGuards(RateLimitGuard) to a gateway, for which Nest 11 runs no global guards. If only handlers with @RateLimit are to be ' +
+      'limited, write RateLimitModule.forRoot({ limit: false }).',
     place,
   )
 }

@@ -1,3 +1,4 @@
+import * as nest from '@nestjs/common'
 import type { ApplicationConfig } from '@nestjs/core'
 import { HeadgateError } from '../../src/common/index.ts'
 import { RateLimitInterceptor } from './nest-interceptor.ts'
@@ -9,7 +10,15 @@ export type Handler = (...args: never[]) => unknown
 const guardsKey = '__guards__'
 const interceptorsKey = '__interceptors__'
 /** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
-const patternKeys = ['websockets:message_mapping', 'microservices:pattern', 'graphql:resolver_type']
+const gatewayKey = 'websockets:message_mapping'
+const patternKeys = [gatewayKey, 'microservices:pattern', 'graphql:resolver_type']
+const fieldKey = 'graphql:resolve_property'
+/** The token with which Nest injects the options of `GraphQLModule`. */
+const graphqlOptions = 'GqlModuleOptions'
+
+interface GraphqlOptions {
+  readonly fieldResolverEnhancers?: unknown[]
+}
 
 /** True for a method that Nest calls for requests, messages or operations. */
 export function isHandler(handler: Handler): boolean {
@@ -33,17 +42,41 @@ export function takesMessages(handler: Handler): boolean {
   return patternKeys.some((key) => metadataOf(key, handler) !== undefined)
 }
 
+/** True for a GraphQL field resolver. Nest runs guards and interceptors for it only if `fieldResolverEnhancers` names them. */
+export function isField(handler: Handler): boolean {
+  return metadataOf(fieldKey, handler) !== undefined
+}
+
+/**
+ * The option `fieldResolverEnhancers` of the application's `GraphQLModule`, such as `['guards']`. Undefined if the providers of the
+ * application include no `GraphQLModule`.
+ */
+export function fieldEnhancers(providers: readonly { token: unknown; instance: unknown }[]): unknown[] | undefined {
+  const modules = providers.filter(({ token }) => token === graphqlOptions)
+  if (modules.length === 0) return undefined
+  return modules.flatMap(({ instance }) => (instance as GraphqlOptions | undefined)?.fieldResolverEnhancers ?? [])
+}
+
+/** Nest 12 has this class. Since Nest 12, global guards and interceptors run for messages of gateways too. */
+const gatewaysTakeGlobals = 'StandardSchemaValidationPipe' in nest
+
+/** True if Nest runs the global guards and interceptors for the handler. */
+function takesGlobals(handler: Handler): boolean {
+  return gatewaysTakeGlobals || metadataOf(gatewayKey, handler) === undefined
+}
+
 /** True if a guard of the class `guard` runs before the handler. */
 export function isGuarded(config: ApplicationConfig, guard: Class, type: Class, handler: Handler): boolean {
   const scoped = config.getGlobalRequestGuards().map(({ metatype }) => metatype)
-  return [...config.getGlobalGuards(), ...scoped, ...listed(guardsKey, type, handler)].some((each) => is(each, guard))
+  const globals = takesGlobals(handler) ? [...config.getGlobalGuards(), ...scoped] : []
+  return [...globals, ...listed(guardsKey, type, handler)].some((each) => is(each, guard))
 }
 
 /** True if `RateLimitInterceptor` runs around the handler. Only this interceptor sees the end of a call that is not HTTP. */
 export function isIntercepted(config: ApplicationConfig, type: Class, handler: Handler): boolean {
   const scoped = config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)
-  const all = [...config.getGlobalInterceptors(), ...scoped, ...listed(interceptorsKey, type, handler)]
-  return all.some((each) => is(each, RateLimitInterceptor))
+  const globals = takesGlobals(handler) ? [...config.getGlobalInterceptors(), ...scoped] : []
+  return [...globals, ...listed(interceptorsKey, type, handler)].some((each) => is(each, RateLimitInterceptor))
 }
 
 function listed(key: string, type: Class, handler: Handler): readonly unknown[] {
@@ -68,12 +101,22 @@ export function noEffect(place: string): HeadgateError {
   )
 }
 
+/** The error for a limit on a field resolver for which Nest runs no guards. */
+export function fieldWithoutGuards(place: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `@RateLimit at ${place} has no effect, because Nest runs no guards for this field resolver. Add ` +
+      "fieldResolverEnhancers: ['guards'] to the options of GraphQLModule, or put @RateLimit on a query.",
+  )
+}
+
 /** The error for a limit that has to know when a call ends, on a handler for which no interceptor reports the end of calls. */
 export function unseenEnd(place: string, className: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',
     `The limit at ${place} counts units in flight or has count, and only RateLimitInterceptor sees how a call ends that is not ` +
-      'HTTP. Add { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor } to the providers of a module, or ' +
-      `@UseInterceptors(RateLimitInterceptor) to ${className}. To leave it without this limit, add @SkipRateLimit().`,
+      `HTTP. Add @UseInterceptors(RateLimitInterceptor) to ${className}. Except for a gateway of Nest 11, { provide: APP_INTERCEPTOR, useClass: ` +
+      "RateLimitInterceptor } in the providers of a module does too. For a field resolver, also add 'interceptors' to " +
+      'fieldResolverEnhancers. To leave the handler without this limit, add @SkipRateLimit().',
   )
 }

@@ -14,7 +14,7 @@ import {
   UsePipes,
 } from '@nestjs/common'
 import { APP_INTERCEPTOR } from '@nestjs/core'
-import { GraphQLModule, Query, Resolver } from '@nestjs/graphql'
+import { Field, GraphQLModule, ObjectType, Query, ResolveField, Resolver } from '@nestjs/graphql'
 import { EventPattern, MessagePattern, type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
@@ -127,6 +127,62 @@ describe('without the interceptor, a limit that has to see the end stops the sta
         ),
       }),
     )
+  })
+})
+
+/** A limit on a field resolver, in an application whose GraphQLModule has these enhancers. */
+function fieldOf(
+  onMethod: Decorator,
+  fieldResolverEnhancers?: ('guards' | 'interceptors')[],
+  providers: unknown[] = [],
+) {
+  class Author {}
+  ObjectType()(Author)
+  Field(() => String)(Author.prototype, 'name')
+  class Authors {
+    @Query(() => Author)
+    author() {
+      return { name: 'ann' }
+    }
+
+    @onMethod
+    @ResolveField(() => String)
+    books() {
+      return 'books'
+    }
+  }
+  Resolver(() => Author)(Authors)
+  const module = GraphQLModule.forRoot<ApolloDriverConfig>({
+    driver: ApolloDriver,
+    autoSchemaFile: true,
+    graphiql: false,
+    ...(fieldResolverEnhancers && { fieldResolverEnhancers }),
+  })
+  return start('Express', { imports: [noLimit, module], providers: [Authors, ...(providers as [])] })
+}
+
+describe('a limit on a field resolver stops the start', () => {
+  const rate = RateLimit('2/1h') as Decorator
+
+  test.each([[undefined], [['interceptors'] as const]])('if Nest runs no guards for it: %j', async (enhancers) => {
+    await expect(fieldOf(rate, enhancers as never)).rejects.toThrow(
+      /^@RateLimit at Authors\.books has no effect, .*fieldResolverEnhancers: \['guards'\]/,
+    )
+  })
+
+  test.each<[string, ('guards' | 'interceptors')[], unknown[]]>([
+    ['runs no interceptors for it', ['guards'], [interceptor]],
+    ['has no interceptor', ['guards', 'interceptors'], []],
+  ])('if it counts units in flight, and Nest %s', async (_, enhancers, providers) => {
+    await expect(fieldOf(atOnce, enhancers, providers)).rejects.toThrow(
+      /^The limit at Authors\.books .*'interceptors' to fieldResolverEnhancers/,
+    )
+  })
+
+  test('but not if Nest runs what the limit needs', async () => {
+    await expect(fieldOf(rate, ['guards'])).resolves.toBeDefined()
+    await expect(fieldOf(atOnce, ['guards', 'interceptors'], [interceptor])).resolves.toBeDefined()
+    await expect(fieldOf(nothing)).resolves.toBeDefined()
   })
 })
 
