@@ -65,11 +65,11 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 597 kB, and unpacks to 2,454 kB, of which ES modules and declarations are 1,408 kB', () => {
+  test('is at most 598 kB, and unpacks to 2,458 kB, of which ES modules and declarations are 1,411 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
-    expect(packed.size).toBeLessThan(597_000)
-    expect(packed.unpackedSize).toBeLessThan(2_454_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_408_000)
+    expect(packed.size).toBeLessThan(598_000)
+    expect(packed.unpackedSize).toBeLessThan(2_458_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_411_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {
