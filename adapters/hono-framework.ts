@@ -86,8 +86,8 @@ function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
   try {
     return connected(connInfo?.(context))
   } catch (error) {
-    if (Object.keys(context.env ?? {}).length > 0) throw error
-    return undefined
+    if (error instanceof TypeError && Object.keys(context.env ?? {}).length === 0) return undefined
+    throw error
   }
 }
 

@@ -65,7 +65,7 @@ export class Fallback {
     this.shared = shared
     this.ledger = ledger
     this.quota = quota
-    this.charges = new OwedCharges(terms.scopes, shared.link, quota, (scope) => {
+    this.charges = new OwedCharges(terms.scopes, shared, quota, (scope) => {
       const policies = terms.policies.filter((policy) => policy.scope === scope)
       return shared.open({ ...terms, policies, scopes: [scope] }, ledger)
     })
@@ -153,9 +153,7 @@ export class Fallback {
    * Gives units back to the quota that this process counts. Units that the store was already charged for are refunded in the store too.
    */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
-    return this.quota.giveBack(command, (scope, key, units) => {
-      this.#refundLater(scope, key, (own) => this.charges.refund(scope, own, units))
-    })
+    return this.quota.giveBack(command, (...refund) => this.charges.refundLater(...refund))
   }
 
   /** Gives units back to the store. Rejects if the request fails. The units may then stay used, so that calls are refused too early. */
@@ -185,14 +183,9 @@ export class Fallback {
       const expires = part?.some((ticket) => ticket?.[3] !== undefined)
       if (!scopes.includes(scope) || (back.every((cost) => cost === 0) && !expires)) continue
       const brought = { windows: windows && own(windows), calendar }
-      this.#refundLater(scope, keys[n] as string, (key) => this.charges.settle(scope, key, back, part, brought))
+      const key = ownText(keys[n] as string)
+      this.shared.refunds.add({ scope, key, run: () => this.charges.settle(scope, key, back, part, brought) })
     }
-  }
-
-  /** @param run gives units of the key back in the store */
-  #refundLater(scope: string, key: string, run: (key: string) => Promise<unknown>): void {
-    const own = ownText(key)
-    this.shared.refunds.add({ scope, key: own, run: () => run(own) })
   }
 
   /**

@@ -33,7 +33,8 @@ import {
   windowsOf,
 } from '../stores/contract/index.ts'
 import { memoryStore } from '../stores/memory/index.ts'
-import { type PendingCharge, PendingCharges } from './pending-charges.ts'
+import { untold, usedUnits } from './local-policies.ts'
+import { hasUnits, type PendingCharge, PendingCharges } from './pending-charges.ts'
 
 /** The states of all local quotas with one limiter name. */
 interface States {
@@ -175,10 +176,19 @@ export class LocalQuota {
     return this.#shared.charges.begin(scope, key, this.policiesOf(scope), units)
   }
 
-  /** @param counted true if the store may have counted the charge */
-  endCharge(charge: PendingCharge, counted: boolean): void {
-    const units = this.#shared.charges.end(charge, counted, this.policiesOf(charge.scope))
-    if (units !== undefined) this.#changeCharged('refund', charge.scope, charge.key, units)
+  /**
+   * Called when the store has answered a charge. Returns the units that this process has given back in the meantime, and that the store has
+   * to give back too: one number for each policy of the scope. None if it is unknown whether the store has counted the charge, and none of
+   * a window that has ended.
+   */
+  endCharge(charge: PendingCharge, outcome: 'counted' | 'uncounted' | 'unknown'): readonly number[] {
+    if (!this.#shared.charges.end(charge)) return []
+    const { scope, key, units, waiting } = charge
+    const of = (all: ReadonlyMap<string, number>) => this.policiesOf(scope).map(({ name }) => all.get(name) ?? 0)
+    const [had, spent] = [this.#chargedUnits(scope, key), this.#spentUnits(scope, key)]
+    const due = of(waiting).map((most, n) => Math.max(0, Math.min(most, (had[n] as number) - (spent[n] as number))))
+    this.#changeCharged('refund', scope, key, outcome === 'uncounted' ? of(units) : due)
+    return outcome === 'counted' ? due : []
   }
 
   #changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
@@ -193,13 +203,19 @@ export class LocalQuota {
   ): Decision {
     const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
     const before = spentUnits()
+    const { charges } = this.#shared
     const decision = this.run(command)
     for (const [n, after] of spentUnits().entries()) {
       const [scope, key] = [this.#scopes[n] as string, command.keys[n] as string]
       const had = this.#chargedUnits(scope, key)
-      const units = after.map((left, p) => Math.max(0, Math.min(before[n]?.[p] as number, had[p] as number) - left))
+      const units = this.policiesOf(scope).map((policy, p) => {
+        const charged = (had[p] as number) - charges.waiting(scope, key, policy)
+        const back = Math.max(0, Math.min(before[n]?.[p] as number, charged) - (after[p] as number))
+        return charges.giveBack(scope, key, policy, back)
+      })
+      if (!hasUnits(units)) continue
       this.#changeCharged('refund', scope, key, units)
-      this.#shared.charges.giveBack(scope, key, this.policiesOf(scope), units, (part) => refund(scope, key, part))
+      refund(scope, key, units)
     }
     return decision
   }
@@ -258,22 +274,4 @@ export class LocalQuota {
     const { policies } = ledger.run({ verb: 'peek', keys: [key] }) as Decision
     return this.policiesOf(scope).map((policy, n) => usedUnits(policy, policies[n] as Verdict))
   }
-}
-
-/**
- * The used units under one policy that the store has to be charged for, from the verdict of the policy. A penalty has no such units. Units
- * in flight are not charged, because this process frees such units itself. Guava's limiters report used units only as a wait of the next
- * call, so the units are computed from this wait.
- */
-function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
-  if (algorithm.punishes || algorithm.leases) return 0
-  if (algorithm.paysLater) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // a wait is rounded up by less than 1 ms
-  return used
-}
-
-/** Removes the thresholds, and the resets that a penalty for a spent quota makes. The store does both when it is charged. */
-function untold(policy: Policy): Policy {
-  const { thresholds, ...rest } = policy
-  const { unreset } = policy.algorithm
-  return thresholds === undefined && !unreset ? policy : { ...rest, algorithm: unreset ?? policy.algorithm }
 }

@@ -1,6 +1,7 @@
 import type { Tickets } from '../algorithms/evaluation/index.ts'
-import { getOrInsert, type HeadgateError } from '../common/index.ts'
+import { getOrInsert, type HeadgateError, ownText } from '../common/index.ts'
 import { type Command, type KeyCalendar, type Ledger, runPart, withCalendars } from '../stores/contract/index.ts'
+import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import { hasUnits } from './pending-charges.ts'
 import type { StoreLink } from './store-link.ts'
@@ -14,15 +15,22 @@ export class OwedCharges {
   /** The scopes (kinds of keys) of the policies, in the order of the keys of a call. */
   readonly scopes: readonly string[]
   readonly #link: StoreLink
+  readonly #refunds: DeferredRefunds
   readonly #quota: LocalQuota
   readonly #open: (scope: string) => Ledger
   /** One ledger of the store for each scope, opened when it is first needed. All ledgers of one limiter name share their states. */
   readonly #ledgers = new Map<string, Ledger>()
 
   /** @param open opens the store's ledger for the policies that limit keys of one scope */
-  constructor(scopes: readonly string[], link: StoreLink, quota: LocalQuota, open: (scope: string) => Ledger) {
+  constructor(
+    scopes: readonly string[],
+    { link, refunds }: { link: StoreLink; refunds: DeferredRefunds },
+    quota: LocalQuota,
+    open: (scope: string) => Ledger,
+  ) {
     this.scopes = scopes
     this.#link = link
+    this.#refunds = refunds
     this.#quota = quota
     this.#open = open
   }
@@ -48,24 +56,29 @@ export class OwedCharges {
     if (!hasUnits(units)) return
     const brought = quota.calendarOf(scope, key)
     const charge = quota.beginCharge(scope, key, units)
-    let counted = true
+    let outcome: 'counted' | 'uncounted' | 'unknown' = 'counted'
     try {
       await this.#request(scope, { verb: 'charge', keys: [key], costs: units, ...brought }, brought)
     } catch (error) {
       const { code, uncounted } = error as Partial<HeadgateError>
-      counted = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted
+      const unknown = (code === 'HEADGATE_STORE_TIMEOUT' || code === 'HEADGATE_STORE') && !uncounted
+      outcome = unknown ? 'unknown' : 'uncounted'
       throw error
     } finally {
-      quota.endCharge(charge, counted)
+      const back = quota.endCharge(charge, outcome)
+      if (hasUnits(back)) this.refundLater(scope, key, back)
     }
   }
 
   /**
-   * Refunds units in the store. The store was charged for these units, and this process has refunded the units itself.
+   * Refunds units in the store, when the store responds. The store was charged for these units, and this process has refunded the units
+   * itself.
    * @param units one number for each policy of the scope
    */
-  async refund(scope: string, key: string, units: readonly number[]): Promise<void> {
-    await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
+  refundLater(scope: string, key: string, units: readonly number[]): void {
+    const own = ownText(key)
+    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units })
+    this.#refunds.add({ scope, key: own, run })
   }
 
   /** Gives unused units of a reservation back to the store. @param costs one number for each policy of the scope, none above 0 */

@@ -4,10 +4,10 @@ import type { Policy } from '../algorithms/index.ts'
 export interface PendingCharge {
   readonly scope: string
   readonly key: string
-  /** The charged units that were not given back, by the names of the policies. */
-  readonly units: Map<string, number>
-  /** Functions that give units back in the store. They are called if the store may have counted the charge. */
-  readonly refunds: (() => void)[]
+  /** The charged units, by the names of the policies. */
+  readonly units: ReadonlyMap<string, number>
+  /** The charged units that this process has given back since, by the names of the policies. They wait for the answer. */
+  readonly waiting: Map<string, number>
 }
 
 /** The charges that the store has not answered. The limiters with one name share them. */
@@ -17,54 +17,47 @@ export class PendingCharges {
   /** @param units one number for each of the policies */
   begin(scope: string, key: string, policies: readonly Policy[], units: readonly number[]): PendingCharge {
     const named = policies.map(({ name }, n) => [name, units[n] as number] as const)
-    const charge = { scope, key, units: new Map(named), refunds: [] }
+    const charge = { scope, key, units: new Map(named), waiting: new Map() }
     this.#all.add(charge)
     return charge
   }
 
-  /**
-   * Called when the store has answered.
-   * @param counted true if the store may have counted the charge
-   * @returns the units that count as charged no longer: one number for each of the policies. Undefined if there are none
-   */
-  end(charge: PendingCharge, counted: boolean, policies: readonly Policy[]): readonly number[] | undefined {
-    if (!this.#all.delete(charge)) return undefined // this process has reset the key
-    if (!counted) return policies.map(({ name }) => charge.units.get(name) ?? 0)
-    for (const refund of charge.refunds) refund()
-    return undefined
+  /** Called when the store has answered. Returns false if this process has reset the key in the meantime. */
+  end(charge: PendingCharge): boolean {
+    return this.#all.delete(charge)
   }
 
   /** Forgets the charges of a key, because this process has reset the key. */
   forget(scope: string, key: string): void {
-    for (const charge of this.#all) if (charge.scope === scope && charge.key === key) this.#all.delete(charge)
+    for (const charge of this.#of(scope, key)) this.#all.delete(charge)
   }
 
   forgetAll(): void {
     this.#all.clear()
   }
 
+  /** The units of a key that were given back and wait for the answer to a charge, under one policy. */
+  waiting(scope: string, key: string, { name }: Policy): number {
+    return this.#of(scope, key).reduce((sum, { waiting }) => sum + (waiting.get(name) ?? 0), 0)
+  }
+
   /**
-   * Gives units of a key back in the store. Units of a charge that the store has not answered are given back after the answer, and only if
-   * the store may have counted the charge.
+   * Lets given-back units wait for the answer to the charges that took them. Returns how many units no such charge has taken.
+   * @param back the units that are given back
    */
-  giveBack(
-    scope: string,
-    key: string,
-    policies: readonly Policy[],
-    units: readonly number[],
-    refund: (units: readonly number[]) => void,
-  ): void {
-    let rest = units
-    for (const charge of this.#all) {
-      if (charge.scope !== scope || charge.key !== key) continue
-      const part = policies.map(({ name }, n) => Math.min(rest[n] as number, charge.units.get(name) ?? 0))
-      for (const [n, { name }] of policies.entries()) {
-        charge.units.set(name, (charge.units.get(name) ?? 0) - (part[n] as number))
-      }
-      rest = rest.map((all, n) => all - (part[n] as number))
-      if (hasUnits(part)) charge.refunds.push(() => refund(part))
+  giveBack(scope: string, key: string, { name }: Policy, back: number): number {
+    let rest = back
+    for (const { units, waiting } of this.#of(scope, key)) {
+      const before = waiting.get(name) ?? 0
+      const part = Math.min(rest, (units.get(name) ?? 0) - before)
+      waiting.set(name, before + part)
+      rest -= part
     }
-    if (hasUnits(rest)) refund(rest)
+    return rest
+  }
+
+  #of(scope: string, key: string): PendingCharge[] {
+    return [...this.#all].filter((charge) => charge.scope === scope && charge.key === key)
   }
 }
 

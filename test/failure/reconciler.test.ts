@@ -493,7 +493,7 @@ describe('a reset by one of several limiters of a name', () => {
     expect([await fixture.peek(), await fixture.peek('a')]).toEqual(['store 7', 'store 10'])
   })
 
-  test('a charge that fails after it is not owed again', async () => {
+  test('a reset waits for the charges of the key that are under way', async () => {
     const [fixture, pro] = two()
     const { store } = fixture
     const open = store.openBare.bind(store)
@@ -514,13 +514,14 @@ describe('a reset by one of several limiters of a name', () => {
     const call = fixture.consume() // the seven units are charged now
     await settle()
     store.mode = 'fails'
-    await pro.ledger.run({ verb: 'reset', keys: ['k'] })
+    const reset = pro.ledger.run({ verb: 'reset', keys: ['k'] })
+    await settle()
+    fail(new Error('failed after all'))
+    expect(await call).toBe('fallback 2')
+    await reset
     await fixture.consume('k', 8)
     store.mode = 'up'
     expect(await fixture.peek()).toBe('store 2')
-    fail(new Error('failed after all'))
-    expect(await call).toBe('fallback 1')
-    expect(await fixture.peek()).toBe('store 1')
   })
 })
 
@@ -598,4 +599,34 @@ test('a quota that is spent while the store fails bans here at once, and in the 
   expect(await fixture.consume()).toBe('fallback no 3600000')
   await fixture.up()
   expect(await fixture.consume()).toBe('store no 3600000')
+})
+
+test('units that were given back while the store was charged for them count in no later window', async () => {
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  const { store, ledger } = fixture
+  const open = store.openBare.bind(store)
+  let [answer, spend] = [(): void => {}, (): unknown => undefined]
+  store.openBare = (terms) => {
+    const { run } = open(terms)
+    spend = () => run({ verb: 'consume', keys: ['k'], costs: 4 })
+    return {
+      async run(command) {
+        const outcome = await run(command)
+        if (command.verb === 'charge' && `${command.costs}` === '7') await new Promise<void>((r) => (answer = r))
+        return outcome
+      },
+    } as typeof ledger
+  }
+  store.mode = 'fails'
+  const { tickets } = await ledger.run({ verb: 'reserve', keys: ['k'], costs: 7 })
+  store.mode = 'up'
+  const call = fixture.consume()
+  await settle()
+  await ledger.run({ verb: 'settle', keys: ['k'], costs: [-7], tickets })
+  fixture.clock.advance('1h')
+  await spend()
+  answer()
+  expect(await call).toBe('store 5')
+  await settle()
+  expect(await fixture.peek()).toBe('store 5')
 })

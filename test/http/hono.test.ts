@@ -148,6 +148,11 @@ test('a call of app.request without an environment has no address', async () => 
   expect(await statuses({})).toEqual([403, 403])
   expect(await statuses({ incoming: { socket: { remoteAddress: '192.0.2.1' } } })).toEqual([200, 429])
   expect(await statuses(lost, 1)).toEqual([500])
+  const broken = () => {
+    throw new Error('broken')
+  }
+  const other = new Hono().get('/', rateLimit('1/1h', { connInfo: broken }), (c) => c.text('ok'))
+  expect((await other.request('/')).status).toBe(500)
   warned.mockRestore()
   forgetWarnings()
 })

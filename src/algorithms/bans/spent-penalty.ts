@@ -9,8 +9,8 @@
  *     open           1        2        3        2        1        2        1        0     ban, because used - open is the limit
  *
  * If a process dies, its reservations are never settled, and their units would stay open. So time is divided into generations, each as
- * long as the longest window of the policies. Only units of the present and the previous generation count as open. Older units are
- * forgotten.
+ * long as the longest window of the policies. If no unit is open, a new generation begins with the next reservation. Only units of the
+ * present and the previous generation count as open. Older units are forgotten.
  *
  *     s[1] is the start of      |<-- s[5]: before -->|<-- s[2]: present -->|
  *     the present generation                        s[1]            s[1] + within
