@@ -9,8 +9,8 @@ export type Handler = (...args: never[]) => unknown
 
 const guardsKey = '__guards__'
 const interceptorsKey = '__interceptors__'
-/** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
 const gatewayKey = 'websockets:message_mapping'
+/** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
 const patternKeys = [gatewayKey, 'microservices:pattern', 'graphql:resolver_type']
 const fieldKey = 'graphql:resolve_property'
 /** The token with which Nest injects the options of `GraphQLModule`. */

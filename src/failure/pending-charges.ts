@@ -12,24 +12,30 @@ export interface PendingCharge {
 
 /** The charges that the store has not answered. The limiters with one name share them. */
 export class PendingCharges {
-  readonly #all = new Set<PendingCharge>()
+  /** The charges by scope and key. A key has an entry only while a charge of it waits. */
+  readonly #all = new Map<string, PendingCharge[]>()
 
   /** @param units one number for each of the policies */
   begin(scope: string, key: string, policies: readonly Policy[], units: readonly number[]): PendingCharge {
     const named = policies.map(({ name }, n) => [name, units[n] as number] as const)
     const charge = { scope, key, units: new Map(named), waiting: new Map() }
-    this.#all.add(charge)
+    this.#all.set(nameOf(scope, key), [...this.#of(scope, key), charge])
     return charge
   }
 
   /** Called when the store has answered. Returns false if this process has reset the key in the meantime. */
   end(charge: PendingCharge): boolean {
-    return this.#all.delete(charge)
+    const { scope, key } = charge
+    const all = this.#of(scope, key)
+    const others = all.filter((each) => each !== charge)
+    if (others.length > 0) this.#all.set(nameOf(scope, key), others)
+    else this.#all.delete(nameOf(scope, key))
+    return others.length < all.length
   }
 
   /** Forgets the charges of a key, because this process has reset the key. */
   forget(scope: string, key: string): void {
-    for (const charge of this.#of(scope, key)) this.#all.delete(charge)
+    this.#all.delete(nameOf(scope, key))
   }
 
   forgetAll(): void {
@@ -56,12 +62,17 @@ export class PendingCharges {
     return rest
   }
 
-  #of(scope: string, key: string): PendingCharge[] {
-    return [...this.#all].filter((charge) => charge.scope === scope && charge.key === key)
+  #of(scope: string, key: string): readonly PendingCharge[] {
+    return this.#all.get(nameOf(scope, key)) ?? []
   }
 }
 
 /** True if one of the numbers is above 0. */
 export function hasUnits(units: readonly number[]): boolean {
   return units.some((each) => each > 0)
+}
+
+/** Each pair of scope and key gets a different name, because a scope contains no line feed. */
+export function nameOf(scope: string, key: string): string {
+  return `${scope}\n${key}`
 }

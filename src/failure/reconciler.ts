@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache'
 import { allOf, getOrInsert, isBrokenRecord, ownText } from '../common/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'
+import { nameOf } from './pending-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
 /** A key of one scope (kind of key) that may owe units to the store. */
@@ -185,9 +186,4 @@ export class Reconciler {
   #canSettle({ key }: Debt): boolean {
     return this.#link.parts.of([key]).every(({ closed }) => closed)
   }
-}
-
-/** Each pair of scope and key gets a different name, because a scope contains no line feed. */
-function nameOf(scope: string, key: string): string {
-  return `${scope}\n${key}`
 }
