@@ -51,6 +51,14 @@ export interface SharedFailover {
   readonly granted: WeakMap<Tickets | Ticket, 'local' | 'open'>
 }
 
+/** The charges and refunds of keys that a reset has dropped. */
+export interface SetAside {
+  /** Resolves when the store has answered the charges that were sent. Undefined if none is under way. */
+  readonly charged: Promise<void> | undefined
+  /** Puts back what was dropped, if the reset fails. @param reset the scopes (kinds of key) in which the store executed the reset */
+  restore(reset: readonly string[]): void
+}
+
 /** Wraps one ledger of the store (for the calls under some policies). While the store fails, this process decides these calls. */
 export class Fallback {
   readonly terms: LedgerTerms
@@ -71,10 +79,10 @@ export class Fallback {
     })
   }
 
-  /** Decides a call in this process. */
-  run(command: Command<CallVerb>): OutcomeOf<CallVerb> {
+  /** Decides a call in this process. @param reset the scopes (kinds of key) in which the store has already executed a reset */
+  run(command: Command<CallVerb>, reset: readonly string[] = []): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
-    if (verb === 'reset') return this.#resetLater(keys)
+    if (verb === 'reset') return this.#resetLater(keys, reset)
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
@@ -100,19 +108,22 @@ export class Fallback {
     return this.quota.run({ verb: 'charge', keys, costs: beyond, ...when })
   }
 
-  /** Admits a call without counting it. A reset is stored, and the keys are reset in the store later. */
-  letThrough(command: Command<CallVerb>): OutcomeOf<CallVerb> {
+  /**
+   * Admits a call without counting it. A reset is stored, and the keys are reset in the store later.
+   * @param reset the scopes (kinds of key) in which the store has already executed a reset
+   */
+  letThrough(command: Command<CallVerb>, reset: readonly string[] = []): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
-    if (verb === 'reset') return this.#resetLater(keys)
+    if (verb === 'reset') return this.#resetLater(keys, reset)
     const decision = this.#uncounted(command)
     if (verb === 'renew') return { decision, wait: 0, tickets }
     return verb === 'reserve' ? this.#grant('open', { decision, wait: 0, tickets: [] }) : decision
   }
 
   /** Stores the keys of a `reset`, to reset them in the store when the store responds again. */
-  #resetLater(keys: readonly string[]): undefined {
+  #resetLater(keys: readonly string[], done: readonly string[]): undefined {
     this.quota.reset(keys)
-    this.shared.reconciler.reset(this.charges, keys)
+    this.shared.reconciler.reset(this.charges, keys, done)
   }
 
   #uncounted({ details }: Command): Decision {
@@ -190,10 +201,9 @@ export class Fallback {
 
   /**
    * Before a reset of the keys, drops the charges and the refunds that wait for the store, for all limiters with the same name: none of them
-   * must be sent after the reset. `restore` puts them back, for a reset that fails. The reset must be sent after `charged`, which resolves
-   * when the store has answered the charges that were sent. `charged` is undefined if none is under way.
+   * must be sent after the reset. The reset must be sent after `charged`.
    */
-  setAside(keys: readonly string[]): { charged: Promise<void> | undefined; restore: () => void } {
+  setAside(keys: readonly string[]): SetAside {
     const { reconciler, refunds } = this.shared
     const drop = () => refunds.forget(this.terms.scopes, keys)
     const owed = reconciler.forget(this.charges, keys)
@@ -202,9 +212,9 @@ export class Fallback {
     return {
       charged:
         charging.length === 0 ? undefined : Promise.allSettled(charging).then(() => void waiting.push(...drop())),
-      restore() {
-        reconciler.restore(owed)
-        for (const refund of waiting) refunds.add(refund)
+      restore(reset) {
+        reconciler.restore(owed.filter(({ scope }) => !reset.includes(scope)))
+        for (const refund of waiting) if (!reset.includes(refund.scope)) refunds.add(refund)
       },
     }
   }

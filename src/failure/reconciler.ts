@@ -66,10 +66,12 @@ export class Reconciler {
   /**
    * Records that these keys were reset in this process. Later the keys are reset in the store too, and then the store is charged for the
    * units that the keys have spent after this reset.
+   * @param done the scopes (kinds of key) that were reset in the store already
    */
-  reset(charges: OwedCharges, keys: readonly string[]): void {
+  reset(charges: OwedCharges, keys: readonly string[], done: readonly string[]): void {
     this.forget(charges, keys)
     for (const [n, scope] of charges.scopes.entries()) {
+      if (done.includes(scope)) continue
       this.#settleLater(Object.assign(this.#debt(scope, keys[n] as string), { charges: [charges], reset: true }))
     }
   }

@@ -11,7 +11,7 @@ import {
 } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import { warnIfOpened } from './breaker-warning.ts'
-import type { CallVerb, Fallback } from './fallback.ts'
+import type { CallVerb, Fallback, SetAside } from './fallback.ts'
 import { isMisuse, isUncounted } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
 
@@ -19,7 +19,7 @@ import { StoreRequest } from './store-request.ts'
 export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
-  readonly #restore: (() => void) | undefined
+  readonly #restore: SetAside['restore'] | undefined
 
   /** @param restore puts back what a reset has set aside, if the reset fails */
   constructor(
@@ -27,7 +27,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     command: Command<V>,
     breakers: readonly Breaker[],
     onFailure: OnFailure | undefined,
-    restore?: () => void,
+    restore?: SetAside['restore'],
   ) {
     super(fallback.ledger, command, breakers)
     this.#fallback = fallback
@@ -57,7 +57,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
 
   override failed(error: unknown): OutcomeOf<V> {
     if (isMisuse(error)) {
-      this.#restore?.()
+      this.#restore?.([])
       throw error
     }
     const { terms, shared } = this.#fallback
@@ -72,19 +72,23 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     if (command.verb === 'settle') this.#fallback.giveBackLater(command, uncounted)
     if (choice === 'closed' || choice === 'throw') {
       counters.failedClosed++
-      this.#restore?.()
+      this.#restore?.(counted)
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
     if (choice !== 'local') counters.sources.open++
-    return choice === 'local' ? this.decideLocally(counted) : (this.#fallback.letThrough(command) as OutcomeOf<V>)
+    return choice === 'local'
+      ? this.decideLocally(counted)
+      : (this.#fallback.letThrough(command, counted) as OutcomeOf<V>)
   }
 
-  /** @param counted the scopes (kinds of key) in which the store has already counted a settlement or a refund */
+  /** @param counted the scopes (kinds of key) in which the store has already counted a settlement or a refund, or executed a reset */
   decideLocally(counted: readonly string[] = []): OutcomeOf<V> {
     const { shared, terms } = this.#fallback
     const { costs = 1 } = this.command
     shared.counters.sources.fallback++
-    if (counted.length === 0) return this.#fallback.run(this.command) as OutcomeOf<V>
+    if (counted.length === 0 || this.command.verb === 'reset') {
+      return this.#fallback.run(this.command, counted) as OutcomeOf<V>
+    }
     const rest = terms.policies.map(({ scope }, n) => {
       if (counted.includes(scope)) return 0
       return typeof costs === 'number' ? costs : (costs[n] as number)

@@ -173,6 +173,20 @@ test('webhooks: a payment passes the orders that wait for its host, and a host w
   expect(heard.slice(4)).toEqual(['usual paid', 'usual b', 'usual c'])
 }, 10_000)
 
+test('webhooks: a host cannot send its webhooks on to another host', async () => {
+  const heard: (string | undefined)[] = []
+  const host = createServer((message, response) => {
+    heard.push(message.url)
+    response.writeHead(307, { Location: '/other' }).end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void host.close().closeAllConnections())
+  await once(host, 'listening')
+  const { port } = host.address() as { port: number }
+  const deliver = createSender(memoryStore())
+  expect(await deliver({ id: 'a', url: `http://127.0.0.1:${port}/hook`, event: 'order', data: {} })).toBe(307)
+  expect(heard).toEqual(['/hook'])
+})
+
 test.each([
   ['/', 10],
   ['/burst', 5],

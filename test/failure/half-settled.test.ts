@@ -19,6 +19,7 @@ async function started(onStoreError: OnStoreError) {
     if (faults.broken !== '' && name.includes(faults.broken)) throw new Error('broken')
   }
   const limiter = new RateLimiter({ name: 'api', policies, store: database.store({ retries: 1 }), onStoreError })
+  const elsewhere = new RateLimiter({ name: 'api', policies, store: database.store() })
   await limiter.consume(key, { cost: 30 })
   const reservation = await limiter.reserve(key, { cost: 20 })
   const used = async () => {
@@ -28,7 +29,7 @@ async function started(onStoreError: OnStoreError) {
     for (let n = 0; n < 50; n++) await turn()
     return await seen()
   }
-  return { limiter, reservation, faults, used }
+  return { limiter, elsewhere, reservation, faults, used }
 }
 
 const modes = ['throw', 'local', 'open', 'closed'] as const
@@ -73,6 +74,27 @@ describe.each(['user', 'team'])('if the keys of %s cannot be written', (lost) =>
     expect([error.uncounted, error.scopes]).toEqual([undefined, { counted: [other], uncounted: [lost] }])
     expect(ordered(await used())).toEqual([40, 50])
   })
+
+  test.each(['reset', 'ban', 'unban'] as const)('the error of %s names the scopes', async (verb) => {
+    const { limiter, faults } = await started('throw')
+    if (verb === 'unban') await limiter.ban(key, '1h')
+    faults.lost = lost
+    const other = lost === 'user' ? 'team' : 'user'
+    const error = await (verb === 'ban' ? limiter.ban(key, '1h') : limiter[verb](key)).catch((thrown) => thrown)
+    expect([error.uncounted, error.scopes]).toEqual([undefined, { counted: [other], uncounted: [lost] }])
+  })
+
+  test.each(['local', 'open'] as const)(
+    'with %s, a reset of one scope waits for the store and the other scope is not reset twice',
+    async (mode) => {
+      const { limiter, elsewhere, faults, used } = await started(mode)
+      faults.lost = lost
+      await limiter.reset(key)
+      faults.lost = ''
+      await elsewhere.charge({ ...key, [lost]: 'another' }, { cost: 7 })
+      expect(ordered(await used())).toEqual([7, 0])
+    },
+  )
 
   test('with local, a refund takes nothing from what the store has given back', async () => {
     const { limiter, faults, used } = await started('local')

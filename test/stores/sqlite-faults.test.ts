@@ -138,7 +138,7 @@ test('a full disk fails the calls that write, and no other; what was written sta
       error = caught
     }
   }
-  expect(error).toMatchObject({ code: 'HEADGATE_STORE' })
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', uncounted: true })
   expect(String(error)).toContain('Make room on the disk.')
   expect(limiter.consumeSync('ann', { cost: 11 }).allowed).toBe(false)
   database.exec('PRAGMA max_page_count = 100000')

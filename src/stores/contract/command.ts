@@ -193,8 +193,8 @@ export interface CommandPart<T> {
 }
 
 /**
- * Waits until all parts of a command that gives units back are settled. Then resolves to all results, or rejects. If only some parts have
- * failed, the error says in which scopes the command counted, so that no part is executed twice.
+ * Waits until all parts of a command that gives units back, resets or bans are settled. Then resolves to all results, or rejects. If only
+ * some parts have failed, the error says in which scopes the command counted, so that no part is executed twice.
  */
 export async function allParts<T>(parts: readonly CommandPart<T>[]): Promise<T[]> {
   const [results, counted, uncounted]: [T[], string[], string[]] = [[], [], []]

@@ -73,9 +73,14 @@ export class RecordLedger implements Ledger {
 
   /** Changes the stored text of each key by a separate call. */
   async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
-    const change = (key: string | undefined, n: number) =>
-      key === undefined ? undefined : this.#call(this.#parts[n] as ScopedEvaluation, [key], command)
-    await Promise.all(this.recordKeys(command.keys).map(change))
+    const change = (key: string | undefined, n: number) => {
+      if (key === undefined) return []
+      return {
+        scopes: [this.#scopes[n] as string],
+        result: this.#call(this.#parts[n] as ScopedEvaluation, [key], command),
+      }
+    }
+    await allParts(this.recordKeys(command.keys).flatMap(change))
   }
 
   async #clear(): Promise<undefined> {

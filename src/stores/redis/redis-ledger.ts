@@ -3,6 +3,7 @@ import { HeadgateError, type MaybePromise, monotonicClock } from '../../common/i
 import type { KeyPage } from '../../inspection/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import {
+  allParts,
   type Booking,
   bookingOf,
   type Command,
@@ -110,14 +111,15 @@ export class RedisLedger implements Ledger {
   /** Bans or unbans the key of each scope (kind of key, such as user), with a request for each key. */
   async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
-    const sent = keys.map((key, n) => {
-      if (key === undefined) return undefined
+    const sent = keys.flatMap((key, n) => {
+      if (key === undefined) return []
       const stateKey = `${this.#keyStarts[n]}${encodeId(key)}}`
       stateKeys.push(stateKey)
-      const plan = this.#slotGroups.part([this.#plan.scopes[n] as string])
-      return this.#sendOther({ ...this.#request(verb, [stateKey], 1, { ban }), plan })
+      const scopes = [this.#plan.scopes[n] as string]
+      const plan = this.#slotGroups.part(scopes)
+      return { scopes, result: this.#sendOther({ ...this.#request(verb, [stateKey], 1, { ban }), plan }) }
     })
-    await Promise.all(sent)
+    await allParts(sent)
     this.#context.resets?.publish(stateKeys)
   }
 

@@ -36,10 +36,13 @@ export function isBusy(error: unknown): boolean {
   return result === code.busy || result === code.locked
 }
 
-/** The error for a call that failed. @param written true if it is not known whether SQLite has saved the result of the call */
+/**
+ * The error for a call that failed. If the disk is full, SQLite rolls the transaction back (sqlite.org/rescode.html#full).
+ * @param written true if it is not known whether SQLite has saved the result of the call
+ */
 export function sqliteError(cause: unknown, timeout: number, written: boolean): HeadgateError {
   if (cause instanceof HeadgateError) return cause
-  const options = { cause, uncounted: !written }
+  const options = { cause, uncounted: !written || resultOf(cause) === code.full }
   if (isBusy(cause)) {
     const fix = 'Keep transactions on the file short, set a longer timeout, or choose postgresStore for many processes.'
     const message = `Another connection had the file of SQLite locked for ${timeout} ms. The call did not count. ${fix}`

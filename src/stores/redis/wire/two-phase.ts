@@ -52,8 +52,7 @@ export async function sendInTwoPhases(
     const request = firstPhase(whole, group, cancels ? withdrawing(send, whole, group) : lateIn(whole, group))
     return cancels ? send(request) : sendPlaced(send, request)
   })
-  const givesBack = verb === 'settle' || verb === 'refund'
-  const answers = givesBack
+  const answers = ['settle', 'refund', 'reset'].includes(verb)
     ? allParts(groups.map(({ plan: { scopes } }, n) => ({ scopes, result: sent[n] as Promise<ScriptResponse> })))
     : allOf(sent)
   const responses = await answers.catch((error) => {
