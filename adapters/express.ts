@@ -47,7 +47,10 @@ export const expressFramework: Framework<Request, Response> = {
   peer: (request) => request.socket.remoteAddress,
   unaddressed: ({ socket }) => isUnixSocket(socket),
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
-  param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
+  param({ params }, name) {
+    const value = params && Object.hasOwn(params, name) ? params[name] : undefined
+    return typeof value === 'object' ? value.join('/') : value // in Express 5, a wildcard is a list
+  },
   header: (request, name) => request.headers[name]?.toString(),
   route: expressRoute,
   attach(request, _response, decision) {

@@ -2,7 +2,7 @@ import express, { Router } from 'express'
 import request from 'supertest'
 import { expect, expectTypeOf, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { byIp, byRoute, combine, type RequestDecision } from '../../src/index.ts'
+import { byIp, byParam, byRoute, combine, type RequestDecision } from '../../src/index.ts'
 
 /** What only Express has: routers mounted on paths, and responses that begin before a middleware runs. */
 
@@ -43,6 +43,14 @@ test('a route keeps the types of its parameters', async () => {
     response.status(id === '7' && request.rateLimit.allowed ? 200 : 500).end()
   })
   await request(app).get('/users/7').expect(200)
+})
+
+test('byParam: a wildcard is the path, and not its segments', async () => {
+  const app = express()
+  const limit = rateLimit({ policies: '1/1h', keys: byParam('path') })
+  app.get('/files/*path', limit, (request, response) => void response.json(request.rateLimit.key))
+  await request(app).get('/files/a/b').expect(200, '"a/b"')
+  await request(app).get('/files/a,b').expect(200, '"a,b"')
 })
 
 test('a key of combine joins its parts, and a part cannot look like two', async () => {
