@@ -93,3 +93,13 @@ test('a plan of the request, units in flight, a cost for each policy and a setti
   expect([(await get('bob')).status, (await get('bob')).status, (await get('ann')).status]).toEqual([200, 429, 200])
   expect(limiter.health()).not.toHaveProperty('overridesUnreadSince')
 })
+
+test('a refusal tells the wait of the policies that apply when the override has ended', async () => {
+  const { limiter, get } = await served('10/1h sliding-log')
+  await limiter.consume('ann', { cost: 10 })
+  await limiter.override('ann', { policies: policy('1/1m', { name: 'm', label: 'minute' }), until: '30s' })
+  expect((await get('ann')).status).toBe(200)
+  const { status, body } = await get('ann')
+  expect([status, JSON.parse(body).policy]).toEqual([429, 'minute'])
+  expect(JSON.parse(body).retryAfter).toBeGreaterThan(3500)
+})

@@ -16,7 +16,10 @@ export function clientRefusal(decision: Decision, policies: readonly Policy[]): 
   if (ban !== undefined || waits.length === 0) return toldOf(decision, policies)
   // A call with a list of costs is admitted as soon as one of its costs is admitted, so the shortest wait counts.
   if (tried !== undefined) return tried.map((each) => toldOf(each, policies)).reduce(shorter)
-  return waits.map(({ name, retryAfter }) => toldOf({ policy: name, retryAfter }, policies)).reduce(longer)
+  const told = waits.map(({ name, retryAfter }) => toldOf({ policy: name, retryAfter }, policies)).reduce(longer)
+  // After the end of an override, other policies may refuse the call for longer than all policies of now.
+  const outlasts = waits.every(({ retryAfter }) => retryAfter < decision.retryAfter)
+  return outlasts ? { ...told, retryAfter: decision.retryAfter } : told
 }
 
 /** The name of a policy for clients: null if no client sees it. */
