@@ -13,6 +13,7 @@ export function createApp({ modelUrl, limits = budget, store = memoryStore() }) 
   // The estimate is taken before the request reaches the model. The middleware holds the unit of `at-once`, and renews its
   // lease, until the response has ended.
   const limit = rateLimit({
+    name: 'gateway',
     policies: policiesOf(limits),
     keys: byHeader('x-api-key'),
     cost: ({ body }) => estimateOf(body),

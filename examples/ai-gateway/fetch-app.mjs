@@ -10,6 +10,7 @@ import { Usage } from './usage.mjs'
  */
 export function createHandler({ modelUrl, limits = budget, store = memoryStore() }) {
   const limit = rateLimit({
+    name: 'gateway',
     policies: policiesOf(limits),
     keys: byHeader('x-api-key'),
     cost: ({ context: body }) => estimateOf(body),

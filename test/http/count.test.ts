@@ -76,11 +76,12 @@ contract((app) => {
     }
   })
 
-  test('if the function throws, the request counts and nothing breaks', async () => {
+  test('if the function throws or lacks its return, the request counts and nothing breaks', async () => {
     const throwing = () => {
       throw new Error('who knows')
     }
-    for (const count of [throwing, async () => throwing()]) {
+    const silent = (() => undefined) as unknown as () => boolean
+    for (const count of [throwing, async () => throwing(), silent, async () => silent()]) {
       expect(await responses({ count }, [200, 200, 200])).toEqual([200, 200, 429])
     }
   })

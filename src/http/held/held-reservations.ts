@@ -218,21 +218,20 @@ export class HeldReservations<Request, Response> {
     status: number,
     held: HeldRequest<Request, Response>,
   ): Promise<void> {
-    let counted: MaybePromise<boolean> = true
+    let counted: MaybePromise<boolean | undefined>
     try {
       counted = counts(status, held.request, held.response)
       if (isPromise(counted)) counted = await counted
+      if (counted === undefined) throw new TypeError('count returned undefined')
     } catch (error) {
-      warnOnce('HEADGATE_COUNT', `count threw, so the request counts. Make it return a boolean. ${reason(error)}`)
+      counted = true
+      warnOnce('HEADGATE_COUNT', `count failed, so the request counts. Make it return a boolean. ${reason(error)}`)
     }
     if (!counted) await this.giveBack(held)
     else if (this.#spends) await this.correct(held, undefined)
   }
 
-  /**
-   * Corrects the cost of a request. `concurrency` units stay taken until the response has ended.
-   * @param actual undefined if the reserved cost is the actual cost
-   */
+  /** Corrects the cost. `concurrency` units stay taken until the response ends. @param actual undefined if the cost stays the same */
   async correct(held: HeldRequest<Request, Response>, actual: Units | undefined): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)
