@@ -20,11 +20,12 @@ new RateLimiter({ policies: { limit: 100, window: '1h' } })`,
   },
   HEADGATE_FORWARDED: {
     meaning:
-      'A request has a field that proxies write, and its address is used by the limit, `allow` or `deny`, but no proxy is trusted.',
+      'A request has a field that proxies write, and its address is used by the limit, `allow` or `deny`, but no proxy is trusted. Or `byHeader` reads such a field.',
     cause:
       'Either a proxy is in front of the application, and all its clients share one limit and the lists `allow` and `deny` see only the address of the proxy, or a client has forged the field. The fields are `X-Forwarded-For`, `X-Real-IP`, ' +
       '`Forwarded`, `CF-Connecting-IP`, `Fly-Client-IP`, `X-Vercel-Forwarded-For` and `X-Nf-Client-Connection-Ip`. `X-Forwarded-For` is looked for ' +
-      'in each request, and the others in the first 1000 requests. If the field contains the address by which the request is limited, there is no warning.',
+      'in each request, and the others in the first 1000 requests. If the field contains the address by which the request is limited, there is no warning. ' +
+      'With `byHeader`, a client that writes the field gets a new quota with each text.',
     fix: 'Say which proxy is in front, as [the page on addresses](../addresses.md) describes. If there is no proxy, write `byIp({ warn: false })`.',
     wrong: `import express from 'express'
 import { rateLimit } from 'headgate/express'

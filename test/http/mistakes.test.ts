@@ -543,6 +543,17 @@ describe.each(Object.entries(frameworks))('on %s, a field of a proxy while nothi
   })
 })
 
+test.each([
+  ['X-Forwarded-For', 'byIp({ trustedProxies: 1 })'],
+  ['CF-Connecting-IP', "byIp({ platform: 'cloudflare' or 'render' })"],
+])('byHeader with %s gives one warning', async (field, fix) => {
+  for (let n = 0; n < 2; n++) byHeader(field)
+  byHeader('x-api-key')
+  await new Promise(setImmediate)
+  expect(warnings()).toEqual([expect.stringContaining(`byHeader('${field.toLowerCase()}') limits by a text`)])
+  expect(warnings()[0]).toContain(fix)
+})
+
 test('X-Forwarded-For gives the warning also after the first 1000 requests', async () => {
   const url = await startExpress(express5, forExpress('9999/1h'))
   await statuses(url, Array(1000).fill({}))

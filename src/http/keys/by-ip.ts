@@ -39,7 +39,7 @@ export interface ByIpOptions {
 const firstRequests = 1000
 const forwarded = ['x-forwarded-for']
 const platformNames = Object.values(platformFields).flatMap(({ names }) => names)
-const proxyFields = [...new Set([...forwarded, ...platformNames, 'forwarded'])]
+export const proxyFields: readonly string[] = [...new Set([...forwarded, ...platformNames, 'forwarded'])]
 
 const readers = {
   ipv6Prefix: whole(56, { most: 128 }),
@@ -131,7 +131,8 @@ function warnOfFields<Request>(request: Request, view: RequestView<Request>): vo
   )
 }
 
-function trustFix(field: string): string {
+/** How to trust the proxy that writes this field. */
+export function trustFix(field: string): string {
   const platforms = Object.entries(platformFields).flatMap(([name, { names }]) =>
     names[0] === field ? [`'${name}'`] : [],
   )

@@ -1,5 +1,6 @@
 import { parse } from 'cookie'
 import { HeadgateError, shown, warnOnce } from '../../common/index.ts'
+import { proxyFields, trustFix } from './by-ip.ts'
 import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**
@@ -13,6 +14,10 @@ export function byHeader(name: string): KeyExtractor {
   const valid = typeof name === 'string' && tokenPattern.test(name)
   checkName(valid, 'byHeader', 'header name', name, `byHeader('x-api-key')`)
   const lower = name.toLowerCase()
+  if (proxyFields.includes(lower)) {
+    const fault = `byHeader('${lower}') limits by a text that clients can write, so a client gets a new quota with each text.`
+    warnOnce('HEADGATE_FORWARDED', `${fault} ${trustFix(lower)}`, lower)
+  }
   return (request, view) => view.header(request, lower)
 }
 
