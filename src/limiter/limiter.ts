@@ -31,9 +31,10 @@ let bookBy: typeof book
 /**
  * Decides whether calls are allowed, by its policies and the states of keys in its store.
  *
- * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and then changes
- * nothing. If the store fails, `onStoreError` determines the result. With `'closed'`, the call rejects with `HEADGATE_STORE_UNAVAILABLE`
- * and the store's error as its `cause`, such as `HEADGATE_STORE_TIMEOUT`.
+ * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and
+ * then changes nothing. If the store fails, `onStoreError` determines the result. With `'closed'`, the call rejects with
+ * `HEADGATE_STORE_UNAVAILABLE`. The `cause` of this error is the store's error, such as `HEADGATE_STORE_TIMEOUT` or
+ * `HEADGATE_STORE`.
  */
 export class RateLimiter extends UnitVerbs<RateLimiter> {
   readonly policies: readonly Policy[]
@@ -51,8 +52,8 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   #derived: DerivedLimiters<RateLimiter> | undefined
 
   /**
-   * @throws HeadgateError if a policy is invalid, if two policies have the same name, if an option is unknown or invalid, or if another
-   *   limiter on this store has the same name (`HEADGATE_DUPLICATE_LIMITER`)
+   * @throws HeadgateError if a policy is invalid, if two policies have the same name, if an option is unknown or invalid, or if
+   *   another limiter on this store has the same name (`HEADGATE_DUPLICATE_LIMITER`)
    */
   constructor(options: RateLimiterOptions) {
     const plans = readPlans<RateLimiter>(options)
@@ -101,10 +102,11 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   }
 
   /**
-   * Returns a limiter with other policies, and with the same name, store and keys. A plan can replace the penalty with `{ policies, penalty
-   * }`, and `penalty: false` removes it. If policies of two plans have the same name, these policies share the states of keys. If the
-   * numbers of the two policies differ, the option `onChange` determines how the used units change. Equal plans give the same limiter, fastest
-   * if they are the same objects. The plan `'unlimited'` admits every call, counts nothing and asks no store, so bans do not apply.
+   * Returns a limiter with other policies, and with the same name, store and keys. A plan can replace the penalty with `{ policies,
+   * penalty }`, and `penalty: false` removes it. If policies of two plans have the same name, these policies share the states of
+   * keys. If the numbers of the two policies differ, the option `onChange` determines how the used units change. Equal plans give
+   * the same limiter. The look-up is fastest if each call passes the same objects: policies that constructors returned, or the same
+   * array of such policies. The plan `'unlimited'` admits every call, counts nothing and asks no store, so bans do not apply.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   withPlan(plan: PlanLike): RateLimiter {
@@ -112,8 +114,8 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   }
 
   /**
-   * Takes `cost` units from every policy if all policies admit the cost. Otherwise takes no units from any policy. With a list of costs,
-   * takes the first cost that all policies admit. If no cost is admitted, the call is one refusal, with the shortest wait.
+   * Takes `cost` units from every policy if all policies admit the cost. Otherwise takes no units from any policy. With a list of
+   * costs, takes the first cost that all policies admit. If no cost is admitted, the call is one refusal, with the shortest wait.
    *
    * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` if an argument is invalid, and with
    * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
@@ -122,7 +124,8 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
     // The method is not `async`, because `async` would wrap the promise of the store in another promise.
     try {
       const cost = costOf(options)
-      return Promise.resolve(noteUse(this.#given?.plan, this.#consume(key, cost, options?.calendar && options)))
+      const decision = noteUse(this.#given?.plan, this.#decide(key, cost, options?.calendar && options))
+      return Promise.resolve(this.#compared(decision, key, cost, options?.calendar))
     } catch (error) {
       return this.#underEarlier(error, (limiter) => limiter.consume(key, options))
     }
@@ -151,11 +154,11 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
    * policies cannot promise a future time: sliding and segmented windows, and several policies together. A cost that such policies do not
    * admit now is refused, and `retryAfter` says when to try again.
    *
-   * With `expires` and `onExpiry: 'give-back'`, a reservation that is not settled gives its units back when it expires. A later `settle`
-   * takes the whole actual cost again.
+   * With `expires` and `onExpiry: 'give-back'`, a reservation that is not settled gives its units back when it expires, for example after
+   * its process was killed. A later `settle` takes the whole actual cost again.
    *
-   * Rejects for the same reasons as `consume`, with `HEADGATE_MAX_WAIT` if `maxWait` is invalid, and with `HEADGATE_RESERVATIONS` if 100
-   * reservations with `onExpiry: 'give-back'` are open for a key.
+   * Rejects for the same reasons as `consume`, with `HEADGATE_MAX_WAIT` if `maxWait` is invalid, and with `HEADGATE_RESERVATIONS` if
+   * 100 reservations with `onExpiry: 'give-back'` are open for a key.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     try {
@@ -164,13 +167,6 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
     } catch (error) {
       return this.#underEarlier(error, (limiter) => limiter.reserve(key, options))
     }
-  }
-
-  /** Decides a call, after the first read of the overrides. */
-  #consume(key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
-    const { first } = this.plans.overrides
-    if (first !== undefined) return first.then(() => this.#consume(key, cost, extras))
-    return this.#compared(this.#decide(key, cost, extras), key, cost, extras?.calendar)
   }
 
   /** Asks the candidate, if there is one, about a call that was just decided. Returns the decision. */
@@ -219,8 +215,6 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   }
 
   #book(key: Key, cost: AnyCost, maxWait: number, extras?: CallExtras, expires?: number): MaybePromise<Reservation> {
-    const { first } = this.plans.overrides
-    if (first !== undefined) return first.then(() => this.#book(key, cost, maxWait, extras, expires))
     const reservation = this.#take(key, cost, maxWait, extras, expires)
     const { candidate, plans } = this
     if (candidate === undefined || plans.comparison === undefined) return reservation
@@ -250,12 +244,17 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   }
 
   static {
-    decideBy = (limiter, key, cost, extras) => limiter.#consume(key, cost, extras)
+    decideBy = (limiter, key, cost, extras) => {
+      return limiter.#compared(limiter.#decide(key, cost, extras), key, cost, extras?.calendar)
+    }
     bookBy = (limiter, key, cost, maxWait, extras) => limiter.#book(key, cost, maxWait, extras)
   }
 }
 
-/** `consume` for the adapters of frameworks. Returns a promise only if the store does. `extras` can ask for more fields in the decision. */
+/**
+ * `consume` for the adapters of frameworks. Returns a promise only if the store does, and throws on an invalid argument. `extras` can ask
+ * for more fields in the decision.
+ */
 export function decide(limiter: RateLimiter, key: Key, cost: AnyCost, extras?: CallExtras): MaybePromise<Decision> {
   return decideBy(limiter, key, cost, extras)
 }

@@ -1,9 +1,6 @@
-import { realSleeper, wallClock } from '../common/index.ts'
+import { wallClock } from '../common/index.ts'
 import type { Overrides, OverrideTable } from '../overrides/index.ts'
 import type { Store } from '../stores/contract/index.ts'
-
-/** How long a call waits for the first read of the overrides at most, in milliseconds. */
-const patience = 1000
 
 /** The stores that were closed. The documents of a closed store are not read any more. */
 const closed = new WeakSet<Store>()
@@ -14,8 +11,6 @@ const closed = new WeakSet<Store>()
 export class LoadedOverrides {
   /** The overrides that apply now. Undefined if there are no overrides. */
   table: OverrideTable | undefined
-  /** Resolves when the overrides were read for the first time. Undefined after that, and if there is nothing to read. */
-  first: Promise<void> | undefined
   readonly #store: Store
   readonly #name: string
   #loading: Promise<Overrides> | undefined
@@ -36,15 +31,9 @@ export class LoadedOverrides {
   /** Starts to read the overrides, if the store has documents that other processes can write. */
   start(): void {
     if (this.#store.documents === undefined) return
-    const late = () => new Promise<void>((resolve) => realSleeper(true)(patience, resolve))
-    this.first = this.load()
-      .then(({ read }) => Promise.race([read, late()]))
-      .catch(() => {
-        this.#failedAt = Math.floor(wallClock() / 1000)
-      })
-      .finally(() => {
-        this.first = undefined
-      })
+    this.load().catch(() => {
+      this.#failedAt = Math.floor(wallClock() / 1000)
+    })
   }
 
   load(): Promise<Overrides> {

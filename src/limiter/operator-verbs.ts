@@ -84,13 +84,13 @@ export abstract class Operations<Limiter extends object> {
 
   /**
    * Shows the state of a key under each policy, in words and numbers: whether the key is refused, why, and for how long. Changes nothing.
-   * A key without a state has its full quota. With several scopes, `key` may name only some of them: the result then has their policies.
+   * If the store has no state of the key, the key has its full quota. With several scopes, `key` may name only some of the scopes: the
+   * result then has only the policies of these scopes.
    *
-   * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot show its keys, and
-   * with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
+   * Rejects with HeadgateError `HEADGATE_KEY` if the key is invalid, with `HEADGATE_UNSUPPORTED` if the store cannot show its
+   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'closed'`.
    */
   async inspect(key: Key): Promise<Inspection> {
-    if (this.plans.overrides.first !== undefined) await this.plans.overrides.first
     const { keys, match, ...limiter } = this.under(key)
     const kept = await limiter.ledger.run({ verb: 'inspect', keys })
     if (match === undefined) return inspectionOf(limiter, kept)

@@ -31,7 +31,6 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
     const given = costOf(options)
-    if (this.plans.overrides.first !== undefined) await this.plans.overrides.first
     const {
       ledger,
       keys,
@@ -57,7 +56,6 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
   async usage(key: Key, options?: UsageOptions): Promise<Usage> {
     if (options !== undefined) callOptions('usage', options, ['calendar'])
     const { calendar } = options ?? {}
-    if (this.plans.overrides.first !== undefined) await this.plans.overrides.first
     const { ledger, keys, policies = this.policies } = this.under(key)
     const decision = await ledger.run({ verb: 'peek', keys, details: { at: true }, calendar })
     return usageOf(policies, decision, calendar)
@@ -86,7 +84,6 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
 
   async #change(verb: 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
     const cost = costOf(options)
-    if (this.plans.overrides.first !== undefined) await this.plans.overrides.first
     const decision = this.#changeAlone(verb, key, cost, options?.calendar)
     const { candidate } = this
     if (candidate !== undefined) {

@@ -52,17 +52,11 @@ export class Overrides implements UsedOverrides {
   #lastChange: Promise<unknown> = Promise.resolve()
   /** When reads of the document began to fail, in milliseconds since the epoch. Undefined if the last read succeeded. */
   unreadSince: number | undefined
-  /** Resolves after the first read of the document, also if the read failed. */
-  readonly read: Promise<void>
-  #wasRead: () => void = () => undefined
 
   /** @param install gets the table that the limiter's calls use from now on; undefined if there are no overrides */
   constructor(store: Store, name: string, install: (table: OverrideTable | undefined) => void) {
     this.#name = name
     this.#install = install
-    this.read = new Promise((resolve) => {
-      this.#wasRead = resolve
-    })
     overridesOn(store).set(name, this)
     this.#documents = store.documents ?? (isLocal(store) ? memoryDocuments() : undefined)
     if (store.documents !== undefined) this.#poll = DocumentPoll.of(store, store.documents)
@@ -82,9 +76,8 @@ export class Overrides implements UsedOverrides {
     return lasting(this.#records).length
   }
 
-  /** Called after each read. Stops using the overrides that have ended. */
+  /** Stops using the overrides that have ended. */
   expire(): void {
-    this.#wasRead()
     if (this.count < this.#records.length) this.#renew()
   }
 
