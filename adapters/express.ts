@@ -49,7 +49,7 @@ export const expressFramework: Framework<Request, Response> = {
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
   param({ params }, name) {
     const value = params && Object.hasOwn(params, name) ? params[name] : undefined
-    return typeof value === 'object' ? value.join('/') : value // in Express 5, a wildcard is a list
+    return Array.isArray(value) ? value.join('/') : value?.toString() // in Express 5, a wildcard is a list
   },
   header: (request, name) => request.headers[name]?.toString(),
   route: expressRoute,

@@ -130,8 +130,8 @@ export class HeadgateError extends Error {
   declare readonly shards?: readonly string[]
 
   /**
-   * In an error of a store, if a settlement or a refund counted in some scopes (kinds of key) and not in others: the scopes in which it
-   * certainly counted, and those in which it certainly did not. A scope in neither list is in doubt.
+   * In an error of a store, if a call was executed in some scopes (kinds of key) and not in others: the scopes in which it certainly was
+   * (`counted`), and those in which it certainly was not. A scope in neither list is in doubt. For `settle`, `refund`, `reset` and bans.
    */
   declare readonly scopes?: CountedScopes
 

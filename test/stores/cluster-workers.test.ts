@@ -150,6 +150,21 @@ test('a call to a primary without the store rejects at the timeout, and the erro
   await expect(limiter.consume('k')).rejects.toThrow('Call clusterStore() with the same name in the primary too')
 })
 
+test.each(['consume', 'reserve'] as const)(
+  'the units of a %s are given back if the decision comes late',
+  async (verb) => {
+    primary({ name: `late-${verb}` })
+    const store = (await started()).store(`late-${verb}`, 100)
+    const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })
+    await limiter.consume('k')
+    cluster.prependOnceListener('message', () => {
+      for (const end = Date.now() + 300; Date.now() < end; );
+    })
+    expect((await failure(limiter[verb]('k', { cost: 10 }))).code).toBe('HEADGATE_STORE_TIMEOUT')
+    await expect.poll(async () => (await limiter.peek('k')).remaining).toBe(99)
+  },
+)
+
 test.each([
   [null, null],
   ['x', { headgate: 'channel' }],

@@ -222,7 +222,7 @@ export class HeldReservations<Request, Response> {
     try {
       counted = counts(status, held.request, held.response)
       if (isPromise(counted)) counted = await counted
-      if (counted === undefined) throw new TypeError('count returned undefined')
+      if (counted === undefined || counted === null) throw new TypeError(`count returned ${counted}`)
     } catch (error) {
       counted = true
       warnOnce('HEADGATE_COUNT', `count failed, so the request counts. Make it return a boolean. ${reason(error)}`)

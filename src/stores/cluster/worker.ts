@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers'
+import { unitsBack } from '../../algorithms/evaluation/index.ts'
 import { HeadgateError, storeError } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
 import {
+  type Booking,
   type BreakerTerms,
   type Command,
   Deadlines,
@@ -15,6 +17,7 @@ import {
   type PendingCall,
   type Store,
   type StoreTraits,
+  unitsTaken,
   type Verb,
 } from '../contract/index.ts'
 import {
@@ -26,7 +29,16 @@ import {
   restore,
 } from './messages.ts'
 
-type PendingRequest = PendingCall<Outcome>
+/** The most requests that have timed out, of which the store waits for the responses. */
+const mostLate = 10_000
+
+const ignore = (): void => {}
+
+interface PendingRequest {
+  readonly call: PendingCall<Outcome>
+  /** Called with a response that comes after the timeout. */
+  readonly late: (outcome: Outcome) => void
+}
 
 /** The store in a worker. This store sends all requests of one turn of the event loop to the primary in one message. */
 export class WorkerStore implements Store {
@@ -79,11 +91,21 @@ export class WorkerStore implements Store {
   }
 
   send(terms: string, command: Command): Promise<Outcome> {
-    return this.#deadlines.promise((pending) => {
+    return this.#deadlines.promise((call) => {
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
-      this.#request(pending, index, command)
+      this.#request({ call, late: (outcome) => this.#takeBack(terms, command, outcome) }, index, command)
     })
+  }
+
+  /** Gives the units of an admitted call back whose decision came too late for its caller. */
+  #takeBack(terms: string, call: Command, outcome: Outcome): void {
+    if ((call.verb !== 'consume' && call.verb !== 'reserve') || outcome === undefined) return
+    const { decision, tickets } = ('decision' in outcome ? outcome : { decision: outcome }) as Partial<Booking>
+    if (!decision?.allowed) return
+    const costs = tickets === undefined ? unitsTaken(call, decision) : unitsBack(tickets)
+    const verb = tickets === undefined ? 'refund' : 'settle'
+    this.send(terms, { verb, keys: call.keys, costs, tickets }).catch(ignore) // if the primary fails again, the units stay used
   }
 
   #request(pending: PendingRequest, index: number, command: Command | DocumentCommand): void {
@@ -93,7 +115,9 @@ export class WorkerStore implements Store {
   }
 
   #callDocuments<Result>(verb: keyof Documents, args: readonly unknown[]): Promise<Result> {
-    return this.#deadlines.promise((pending) => this.#request(pending as never, noTerms, { verb, args }))
+    return this.#deadlines.promise((call) =>
+      this.#request({ call: call as never, late: ignore }, noTerms, { verb, args }),
+    )
   }
 
   #sendMessage(): void {
@@ -131,8 +155,12 @@ export class WorkerStore implements Store {
     if (first !== undefined) this.#exchanges.get(first[0])?.resolve()
     for (const [id, outcome, failure] of message.responses) {
       const pending = this.#remove(id)
-      if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
-      else pending?.resolve(outcome === null ? undefined : (restore(outcome) as Outcome))
+      if (pending === undefined) continue
+      const { call, late } = pending
+      const restored = () => (outcome === null ? undefined : (restore(outcome) as Outcome))
+      if (failure !== undefined) call.reject(new HeadgateError(failure.code, failure.message))
+      else if (call.settled) late(restored())
+      else call.resolve(restored())
     }
   }
 
@@ -143,7 +171,7 @@ export class WorkerStore implements Store {
   #reject(ids: readonly number[], cause: Error): void {
     for (const id of ids) {
       this.#exchanges.get(id)?.reject(storeError('The primary', cause))
-      this.#remove(id)?.reject(storeError('The primary', cause))
+      this.#remove(id)?.call.reject(storeError('The primary', cause))
     }
   }
 
@@ -153,10 +181,10 @@ export class WorkerStore implements Store {
     return pending
   }
 
-  /** Removes the oldest requests that have timed out, because their responses may never come. */
+  /** If too many requests have no response, removes the oldest that have timed out, because their responses may never come. */
   #forgetTimedOut(): void {
-    for (const [id, pending] of this.#pending) {
-      if (!pending.settled) return
+    for (const [id, { call }] of this.#pending) {
+      if (this.#pending.size <= mostLate || !call.settled) return
       this.#remove(id)
     }
   }

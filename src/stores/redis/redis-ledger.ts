@@ -104,8 +104,8 @@ export class RedisLedger implements Ledger {
   }
 
   async #reset(keys: readonly string[]): Promise<undefined> {
-    await this.#sendOther(this.#request('reset', keys, 1))
-    this.#context.resets?.publish(keys)
+    // The keys are published after a failure too, because some slots may have executed the reset.
+    await this.#sendOther(this.#request('reset', keys, 1)).finally(() => this.#context.resets?.publish(keys))
   }
 
   /** Bans or unbans the key of each scope (kind of key, such as user), with a request for each key. */
@@ -119,8 +119,7 @@ export class RedisLedger implements Ledger {
       const plan = this.#slotGroups.part(scopes)
       return { scopes, result: this.#sendOther({ ...this.#request(verb, [stateKey], 1, { ban }), plan }) }
     })
-    await allParts(sent)
-    this.#context.resets?.publish(stateKeys)
+    await allParts(sent).finally(() => this.#context.resets?.publish(stateKeys))
   }
 
   async #clear(): Promise<undefined> {

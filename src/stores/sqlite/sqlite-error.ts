@@ -37,7 +37,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * The error for a call that failed. If the disk is full, SQLite rolls the transaction back (sqlite.org/rescode.html#full).
+ * The error for a call that failed. If the disk is full, SQLite rolls the transaction back (sqlite.org/lang_transaction.html).
  * @param written true if it is not known whether SQLite has saved the result of the call
  */
 export function sqliteError(cause: unknown, timeout: number, written: boolean): HeadgateError {
