@@ -202,6 +202,16 @@ test('a file that is no database, or cannot be written, is refused when the stor
   )
 })
 
+test('a file that becomes read-only counts no call, and the errors say so', () => {
+  const database = open(newPath())
+  const limiter = limiterOn(sqliteStore({ database }))
+  limiter.consumeSync('ann')
+  database.exec('PRAGMA query_only = true')
+  expect(errorOf(() => limiter.consumeSync('ann'))).toMatchObject({ code: 'HEADGATE_STORE', uncounted: true })
+  database.exec('PRAGMA query_only = false')
+  expect(limiter.consumeSync('ann').remaining).toBe(8)
+})
+
 test('a table of another layout is refused when the store is made', () => {
   const database = open(newPath())
   sqliteStore({ database })

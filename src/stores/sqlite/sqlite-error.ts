@@ -22,6 +22,9 @@ const fixes = new Map([
   [code.cannotOpen, 'Check that the folder of the file exists and can be written.'],
 ])
 
+/** The results after which SQLite has certainly saved nothing. If the disk is full, it rolls back (sqlite.org/lang_transaction.html). */
+const writesNothing = new Set<number | undefined>([code.readOnly, code.full])
+
 /** The primary result code of a driver's error; undefined if the error does not come from SQLite. */
 function resultOf(error: unknown): number | undefined {
   const { errcode, rawCode, code: text } = Object(error) as Record<string, unknown>
@@ -37,12 +40,12 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * The error for a call that failed. If the disk is full, SQLite rolls the transaction back (sqlite.org/lang_transaction.html).
+ * The error for a call that failed.
  * @param written true if it is not known whether SQLite has saved the result of the call
  */
 export function sqliteError(cause: unknown, timeout: number, written: boolean): HeadgateError {
   if (cause instanceof HeadgateError) return cause
-  const options = { cause, uncounted: !written || resultOf(cause) === code.full }
+  const options = { cause, uncounted: !written || writesNothing.has(resultOf(cause)) }
   if (isBusy(cause)) {
     const fix = 'Keep transactions on the file short, set a longer timeout, or choose postgresStore for many processes.'
     const message = `Another connection had the file of SQLite locked for ${timeout} ms. The call did not count. ${fix}`
