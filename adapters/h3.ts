@@ -52,7 +52,8 @@ export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
   first: RateLimitArgument<H3Event, H3Event, Given, H3OwnOptions>,
   second?: H3Options,
 ): H3Middleware<LimiterOf<Given>> {
-  if (h3.toResponse === undefined) throw tooOld('headgate/h3', 'h3', '2')
+  // Since this version, h3 has `res.errHeaders`, the fields of responses with an error. `removeRoute` came with it.
+  if (h3.removeRoute === undefined) throw tooOld('headgate/h3', 'h3', '2.0.1-rc.17')
   const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
   const cost = (units: Cost<H3Event, H3Event>) => middlewareOf(guard.withCost(units))

@@ -215,6 +215,12 @@ server.close()`,
 print(codeOf(() => rateLimit('2/1h')))`,
     prints: tooOld,
   },
+  'h3 of Nitro 3.0.0': {
+    packages: { h3: '2.0.1-rc.2' },
+    program: `import { rateLimit } from 'headgate/h3'
+print(codeOf(() => rateLimit('2/1h')))`,
+    prints: tooOld,
+  },
   'OpenTelemetry 1.0': {
     packages: { '@opentelemetry/api': '1.0.4' },
     program: `import { HeadgateInstrumentation } from 'headgate/otel'
