@@ -79,10 +79,9 @@ export class Fallback {
     })
   }
 
-  /** Decides a call in this process. @param reset the scopes (kinds of key) in which the store has already executed a reset */
-  run(command: Command<CallVerb>, reset: readonly string[] = []): OutcomeOf<CallVerb> {
+  /** Decides a call in this process. For a reset, see `resetLater`. */
+  run(command: Command<CallVerb>): OutcomeOf<CallVerb> {
     const { verb, keys, tickets } = command
-    if (verb === 'reset') return this.#resetLater(keys, reset)
     if (verb === 'peek') return this.quota.run(command as Command<'peek'>)
     if (verb === 'settle') return this.#settleForStore(command as Command<'settle'>)
     if (verb === 'refund') return this.#giveBackLocally(command as Command<'refund'>)
@@ -108,20 +107,19 @@ export class Fallback {
     return this.quota.run({ verb: 'charge', keys, costs: beyond, ...when })
   }
 
-  /**
-   * Admits a call without counting it. A reset is stored, and the keys are reset in the store later.
-   * @param reset the scopes (kinds of key) in which the store has already executed a reset
-   */
-  letThrough(command: Command<CallVerb>, reset: readonly string[] = []): OutcomeOf<CallVerb> {
-    const { verb, keys, tickets } = command
-    if (verb === 'reset') return this.#resetLater(keys, reset)
+  /** Admits a call without counting it. For a reset, see `resetLater`. */
+  letThrough(command: Command<CallVerb>): OutcomeOf<CallVerb> {
+    const { verb, tickets } = command
     const decision = this.#uncounted(command)
     if (verb === 'renew') return { decision, wait: 0, tickets }
     return verb === 'reserve' ? this.#grant('open', { decision, wait: 0, tickets: [] }) : decision
   }
 
-  /** Stores the keys of a `reset`, to reset them in the store when the store responds again. */
-  #resetLater(keys: readonly string[], done: readonly string[]): undefined {
+  /**
+   * Resets the keys in this process now, and in the store when the store responds again.
+   * @param done the scopes (kinds of key) that the store has already reset
+   */
+  resetLater(keys: readonly string[], done: readonly string[]): undefined {
     this.quota.reset(keys)
     this.shared.reconciler.reset(this.charges, keys, done)
   }

@@ -75,20 +75,19 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       this.#restore?.(counted)
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
-    if (choice !== 'local') counters.sources.open++
-    return choice === 'local'
-      ? this.decideLocally(counted)
-      : (this.#fallback.letThrough(command, counted) as OutcomeOf<V>)
+    if (choice === 'local') return this.decideLocally(counted)
+    counters.sources.open++
+    if (command.verb === 'reset') return this.#fallback.resetLater(command.keys, counted) as OutcomeOf<V>
+    return this.#fallback.letThrough(command) as OutcomeOf<V>
   }
 
   /** @param counted the scopes (kinds of key) in which the store has already counted a settlement or a refund, or executed a reset */
   decideLocally(counted: readonly string[] = []): OutcomeOf<V> {
     const { shared, terms } = this.#fallback
-    const { costs = 1 } = this.command
+    const { verb, keys, costs = 1 } = this.command
     shared.counters.sources.fallback++
-    if (counted.length === 0 || this.command.verb === 'reset') {
-      return this.#fallback.run(this.command, counted) as OutcomeOf<V>
-    }
+    if (verb === 'reset') return this.#fallback.resetLater(keys, counted) as OutcomeOf<V>
+    if (counted.length === 0) return this.#fallback.run(this.command) as OutcomeOf<V>
     const rest = terms.policies.map(({ scope }, n) => {
       if (counted.includes(scope)) return 0
       return typeof costs === 'number' ? costs : (costs[n] as number)

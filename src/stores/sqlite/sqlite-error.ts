@@ -39,10 +39,7 @@ export function isBusy(error: unknown): boolean {
   return result === code.busy || result === code.locked
 }
 
-/**
- * The error for a call that failed.
- * @param written true if it is not known whether SQLite has saved the result of the call
- */
+/** The error for a call that failed. @param written true if it is not known whether SQLite has saved the result of the call */
 export function sqliteError(cause: unknown, timeout: number, written: boolean): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const options = { cause, uncounted: !written || writesNothing.has(resultOf(cause)) }
