@@ -8,6 +8,8 @@ const formats = [jsonLines, fieldList, loadBalancer, envoy, haproxy, commonLog]
 
 export const formatNames = formats.map(({ name }) => name)
 
+/** Windows may write it in front of the first line of a file. */
+const byteOrderMark = '\uFEFF'
 /** How many bad lines are kept for the report. */
 const shown = 3
 /** How many JSON lines are looked at for the names of their fields. */
@@ -47,6 +49,7 @@ export class LineParser {
   /** The record of a line; undefined if the line has no record. */
   record(line) {
     this.lines++
+    if (line.startsWith(byteOrderMark)) line = line.slice(1)
     if (line.trim() === '') return undefined
     if (this.#looked < looked && line.startsWith('{')) this.#look(line)
     let record = this.#last.parse(line)

@@ -185,6 +185,18 @@ test('bad lines are counted, and the first ones are kept', () => {
   expect(parser.badLines[0]).toEqual({ line: 1, text: 'rubbish' })
 })
 
+test.each(['32/Jan', '00/Jan', '30/Feb'])('a day that its month does not have, such as %s, makes a bad line', (day) => {
+  expect(last(`198.51.100.1 - - [${day}/2026:09:08:07 +0000] "GET / HTTP/1.1" 200 12`)).toBeUndefined()
+})
+
+test('a byte order mark in front of a file changes nothing', () => {
+  const lines = [
+    '198.51.100.1 - - [05/Mar/2026:09:08:07 +0000] "GET / HTTP/1.1" 200 12',
+    '{"time":"2026-03-05T09:08:07Z","address":"198.51.100.1"}',
+  ]
+  for (const line of lines) expect(last(`\uFEFF${line}`)).toEqual(last(line))
+})
+
 test('a client is an address by its prefix, a field, or several fields', () => {
   const record = { address: '2001:db8:0:1ff::9', agent: 'curl', user: '-' }
   expect(clientKey('address')(record)).toBe('2001:db8:0:100::/56')
