@@ -1,3 +1,4 @@
+import { isolatesRequests, waitUntil } from '#platform'
 import type { Breaker } from './breaker.ts'
 import { isUncounted, type StoreLink } from './store-link.ts'
 
@@ -37,7 +38,7 @@ export class DeferredRefunds {
     const [oldest] = this.#refunds
     if (oldest !== undefined && this.#refunds.size >= maxRefunds) this.#refunds.delete(oldest)
     this.#refunds.add(refund)
-    if (!this.#waits(refund)) void this.#run()
+    if (!this.#waits(refund)) this.#start()
   }
 
   /** Drops the refunds of keys that are reset, because such keys have their full quota already. Returns the dropped refunds. */
@@ -66,8 +67,39 @@ export class DeferredRefunds {
     this.#awaited.add(breaker)
     breaker.onNextResponse(() => {
       this.#awaited.delete(breaker)
-      void this.#run()
+      this.#start()
     })
+  }
+
+  #start(): void {
+    if (isolatesRequests) this.#runNext()
+    else void this.#run()
+  }
+
+  /**
+   * Runs one refund, whose response then starts the next one. Cloudflare Workers need this, because they stop all work for a request that
+   * has ended: the response to another request then starts the next refund.
+   */
+  #runNext(): void {
+    const next = this.#next()
+    if (next === undefined) return
+    this.#refunds.delete(next)
+    if (this.#refunds.size > 0) this.#awaitAll(next.key)
+    const work = next.run().catch((error) => {
+      if (!isUncounted(error)) return
+      this.#refunds.add(next)
+      this.#awaitAll(next.key)
+    })
+    waitUntil(work)
+  }
+
+  #next(): Refund | undefined {
+    for (const refund of this.#refunds) if (!this.#waits(refund)) return refund
+    return undefined
+  }
+
+  #awaitAll(key: string): void {
+    for (const breaker of this.#link.parts.of([key])) this.#await(breaker)
   }
 
   /** Runs the refunds that need not wait, in order. A refund stays in the list while it runs, so that `forget` can drop it. */
@@ -84,7 +116,7 @@ export class DeferredRefunds {
           this.#refunds.delete(refund)
         } catch (error) {
           if (!isUncounted(error)) this.#refunds.delete(refund)
-          else for (const breaker of this.#link.parts.of([refund.key])) this.#await(breaker)
+          else this.#awaitAll(refund.key)
         }
       }
     }

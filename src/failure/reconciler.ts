@@ -6,9 +6,13 @@
  * The limiters with the same name share their debts (units that are not charged yet), as they share their states. The debts of a key are
  * settled for all these limiters together. The debts of a call's key are settled first. The debts of other keys follow in the background, a
  * few at a time, when the store (or the shard that decides on the key) responds again.
+ *
+ * Cloudflare Workers stop all work for an HTTP request when that request ends. There, no request waits for the work of another
+ * request, and each response of the store settles the next few debts.
  */
+import { isolatesRequests, waitUntil } from '#platform'
 import { LRUCache } from 'lru-cache'
-import { allOf, getOrInsert, isBrokenRecord, ownText } from '../common/index.ts'
+import { allOf, getOrInsert, isBrokenRecord, monotonicClock, ownText } from '../common/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import { nameOf } from './pending-charges.ts'
@@ -20,10 +24,20 @@ interface Debt {
   readonly scope: string
   readonly key: string
   settling: Promise<void> | undefined
+  /** When the last settlement of this debt began, in microseconds. Undefined if it has ended. Only used in Cloudflare Workers. */
+  begun: number | undefined
   /** The policies under which the key has spent units in this process since its debts were last settled. */
   charges: OwedCharges[]
   /** True if the key has to be reset in the store before the store is charged. */
   reset: boolean
+}
+
+/** After this time, in microseconds, Cloudflare Workers have stopped all work for a request that has ended. */
+const longestWork = 30_000_000
+
+/** True if another request settles this debt. Only used in Cloudflare Workers. */
+function isUnderWay({ begun }: Debt): boolean {
+  return begun !== undefined && monotonicClock() - begun < longestWork
 }
 
 /** For how many keys the store is charged at the same time in the background. */
@@ -80,7 +94,7 @@ export class Reconciler {
     // `maxSize` is used and not `max`, because lru-cache allocates memory for `max` entries when it is made.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
     return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
-      return { name, scope, key: ownText(key), settling: undefined, charges: [], reset: false }
+      return { name, scope, key: ownText(key), settling: undefined, begun: undefined, charges: [], reset: false }
     })
   }
 
@@ -118,10 +132,22 @@ export class Reconciler {
   }
 
   #settle(debt: Debt): Promise<void> {
+    if (isolatesRequests) return this.#settleAlone(debt)
     debt.settling ??= this.#charge(debt).finally(() => {
       debt.settling = undefined
     })
     return debt.settling
+  }
+
+  /** Settles a debt, unless another request settles it. That request may have been stopped, so nothing waits for it. */
+  async #settleAlone(debt: Debt): Promise<void> {
+    if (isUnderWay(debt)) return
+    debt.begun = monotonicClock()
+    const charged = this.#charge(debt).finally(() => {
+      debt.begun = undefined
+    })
+    waitUntil(charged.catch(() => undefined))
+    await charged
   }
 
   async #charge(debt: Debt): Promise<void> {
@@ -156,8 +182,22 @@ export class Reconciler {
       breaker.onNextResponse(() => {
         this.#awaited.delete(breaker)
         this.#again = true
-        if (!this.#running) void this.#settleAll()
+        if (isolatesRequests) this.#settleSome()
+        else if (!this.#running) void this.#settleAll()
       })
+    }
+  }
+
+  /** Settles a few debts. The next response of the store settles the next ones. */
+  #settleSome(): void {
+    let rest = batch
+    for (const debt of this.#debts?.rvalues() ?? []) {
+      if (rest === 0) return
+      if (debt === undefined) continue
+      this.#settleLater(debt)
+      if (!this.#canSettle(debt) || isUnderWay(debt)) continue
+      rest--
+      this.#settleAlone(debt).catch(() => undefined)
     }
   }
 

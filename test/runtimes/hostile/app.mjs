@@ -65,6 +65,7 @@ const kinds = {
   delay: (name) => rateLimit({ name, policies: '5/1s token-bucket', delay: { max: '5s' }, keys }),
   place: (name) => rateLimit({ name, policies: '1/1s token-bucket', delay: { max: '2s', queue: 4 }, keys }),
   stored: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'closed', keys: byPath }),
+  local: (name) => rateLimit({ name, policies: '100/1h', store: base.store, keys: byPath }),
   open: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'open', keys }),
 }
 
@@ -90,7 +91,8 @@ async function answer(request, context) {
   const id = `${kind} ${name}`
   if (searchParams.has('state')) {
     const { limiter } = limitOf(kind, name)
-    return Response.json({ remaining: (await limiter.peek('k')).remaining, runs: runs.get(id) ?? 0 })
+    const { remaining, source } = await limiter.peek('k')
+    return Response.json({ remaining, source, runs: runs.get(id) ?? 0, owing: limiter.health().owing })
   }
   const limited = limitOf(kind, name).wrap((incoming) => {
     runs.set(id, (runs.get(id) ?? 0) + 1)

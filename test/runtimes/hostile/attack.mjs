@@ -187,6 +187,39 @@ async function returnOfStore(target) {
   target.check('a store that is back stays unasked', got.remaining < 99, got)
 }
 
+/** What a key owes to a store that is back is charged by a request that may have ended since. No other request may wait for that. */
+async function oweToStore(target) {
+  const get = (key) => target.get(`/local/line/now?key=${key}`)
+  await get('k')
+  await target.get('/broken/true')
+  await get('k')
+  await target.get('/broken/false')
+  for (const key of ['a', 'b', 'k', 'k', 'k']) {
+    await sleep(300)
+    await get(key)
+  }
+  await sleep(300)
+  const { remaining, source, owing } = await target.state('local', 'line')
+  const passed = remaining === 95 && source === 'store' && owing === 0
+  target.check('a key that owes units is not decided by the store any more', passed, { remaining, source, owing })
+}
+
+/** The ends of two requests fail. The store is told both ends when it is back, whichever requests have ended since. */
+async function missEnds(target) {
+  const two = numbers(2).map(() => target.get('/ends/two/later'))
+  await sleep(200)
+  await target.get('/broken/true')
+  await Promise.all(two)
+  await sleep(300)
+  await target.get('/broken/false')
+  for (const n of numbers(4)) {
+    await target.get(`/local/line/now?key=${n}`)
+    await sleep(200)
+  }
+  const { remaining } = await target.state('ends', 'two')
+  target.check('units of requests that have ended stay used', remaining === 2, remaining)
+}
+
 /** @returns how many attacks were tried, and a sentence for each that got through */
 export async function attack(runtime, port) {
   const target = new Target(port)
@@ -199,6 +232,8 @@ export async function attack(runtime, port) {
     leaveDelayed,
     leavePlace,
     returnOfStore,
+    oweToStore,
+    missEnds,
   ]) {
     await attempt(target)
   }
