@@ -1,3 +1,4 @@
+import { isolatesRequests } from '#platform'
 import { wallClock } from '../common/index.ts'
 import type { Overrides, OverrideTable } from '../overrides/index.ts'
 import type { Store } from '../stores/contract/index.ts'
@@ -9,8 +10,7 @@ const closed = new WeakSet<Store>()
  * The overrides of all limiters with one name. The code of overrides is loaded at its first use, because most programs have no overrides.
  */
 export class LoadedOverrides {
-  /** The overrides that apply now. Undefined if there are no overrides. */
-  table: OverrideTable | undefined
+  #table: OverrideTable | undefined
   readonly #store: Store
   readonly #name: string
   #loading: Promise<Overrides> | undefined
@@ -21,6 +21,12 @@ export class LoadedOverrides {
   constructor(store: Store, name: string) {
     this.#store = store
     this.#name = name
+  }
+
+  /** The overrides that apply now. Undefined if there are no overrides. */
+  get table(): OverrideTable | undefined {
+    if (isolatesRequests) this.#loaded?.readAtCall()
+    return this.#table
   }
 
   /** When reads of the overrides began to fail, in milliseconds since the epoch. Undefined if the last read succeeded. */
@@ -39,7 +45,7 @@ export class LoadedOverrides {
   load(): Promise<Overrides> {
     this.#loading ??= import('../overrides/index.ts').then(({ Overrides }) => {
       this.#loaded = new Overrides(this.#store, this.#name, (table) => {
-        this.table = table
+        this.#table = table
       })
       if (closed.has(this.#store)) this.#loaded.close()
       return this.#loaded

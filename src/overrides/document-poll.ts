@@ -1,3 +1,4 @@
+import { isolatesRequests, waitUntil } from '#platform'
 import { getOrInsert, realSleeper, type Sleeper, wallClock } from '../common/index.ts'
 import type { Documents, Store } from '../stores/contract/index.ts'
 
@@ -19,7 +20,8 @@ const polls = new WeakMap<Store, DocumentPoll>()
 
 /**
  * Reads the versions of all limiters' documents of a store every 500 ms, in one request. Then reads the documents that have
- * changed. The timer keeps neither the process alive nor the store in memory.
+ * changed. The timer keeps neither the process alive nor the store in memory. In Cloudflare Workers, timers end with their request, so
+ * there a call reads if the last read began 500 ms before.
  */
 export class DocumentPoll {
   readonly #documents: Documents
@@ -29,6 +31,8 @@ export class DocumentPoll {
   #wake: (() => void) | undefined
   #running = false
   #closed = false
+  /** When a call last began a read, in microseconds. Only used in Cloudflare Workers. */
+  #readAt = -Infinity
 
   constructor(documents: Documents, sleeper: Sleeper = realSleeper(true)) {
     this.#documents = documents
@@ -43,7 +47,16 @@ export class DocumentPoll {
   /** Reads the document soon, and again when it changes. */
   watch(name: string, watcher: Watcher): void {
     this.#watchers.set(name, watcher)
+    this.#readAt = -Infinity
     if (!this.#running) this.#sleep(0)
+  }
+
+  /** In Cloudflare Workers, begins a read if one is due. The call is not held up, and the worker lives until the read has ended. */
+  readAtCall(): void {
+    const now = wallClock()
+    if (this.#closed || Math.abs(now - this.#readAt) < period * 1000) return
+    this.#readAt = now
+    waitUntil(this.read())
   }
 
   /** Ends the reads. Each limiter keeps the overrides that it has read last. */
@@ -54,14 +67,14 @@ export class DocumentPoll {
 
   #sleep(milliseconds: number): void {
     this.#wake?.()
-    if (this.#closed) return
+    if (this.#closed || isolatesRequests) return
     const self = this.#self
     this.#wake = this.#sleeper(milliseconds, () => void self.deref()?.read())
   }
 
   async read(): Promise<void> {
     if (this.#running || this.#closed) return
-    this.#running = true
+    this.#running = !isolatesRequests
     const names = [...this.#watchers.keys()]
     try {
       const versions = await this.#documents.versions(names)

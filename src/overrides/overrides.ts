@@ -1,4 +1,4 @@
-import { channel } from '#platform'
+import { channel, isolatesRequests } from '#platform'
 import { HeadgateError, shown, unsupported, wallClock } from '../common/index.ts'
 import type { Channel } from '../platform/platform.ts'
 import { type Documents, isLocal, memoryDocuments, type Store } from '../stores/contract/index.ts'
@@ -131,6 +131,11 @@ export class Overrides implements UsedOverrides {
     return lasting(parseDocument(text).overrides).map((record) => shownTo(limiter, record))
   }
 
+  /** See `DocumentPoll`. */
+  readAtCall(): void {
+    this.#poll?.readAtCall()
+  }
+
   close(): void {
     this.#poll?.close()
   }
@@ -145,6 +150,7 @@ export class Overrides implements UsedOverrides {
    * @param change returns the new document; undefined if nothing changes
    */
   #change(change: (document: OverrideDocument) => OverrideDocument | undefined): Promise<OverrideDocument> {
+    if (isolatesRequests) return this.#changeNow(change) // the last change may have been stopped with its request
     const changed = this.#lastChange.then(() => this.#changeNow(change))
     this.#lastChange = changed.catch(() => undefined)
     return changed

@@ -302,6 +302,28 @@ describe('what whenEnded says', () => {
     expect(ends).toEqual(['401'])
   })
 
+  test('of a request that ends and is reset in one packet, and of its response: aborted', async () => {
+    const { port, ends } = await record(2, (response) => {
+      response.req.resume().on('end', () => response.end('whole'))
+    })
+    const stream = dial(port).request({ ':method': 'POST' })
+    stream.on('error', () => undefined).write('more follows')
+    await setTimeout(50)
+    stream.close(NGHTTP2_CANCEL) // ends the request first
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['200 aborted'])
+  })
+
+  test('of a large body that was written at once, to a client that leaves: aborted', async () => {
+    const { port, ends } = await record(1, (response) => void response.end(Buffer.alloc(32 << 20)))
+    const socket = connectTcp(port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'readable')
+    socket.resetAndDestroy()
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['200 aborted'])
+  })
+
   test('of pipelined requests whose client leaves: aborted, each of them', async () => {
     let begun = 0
     const { port, ends } = await record(1, () => void begun++)

@@ -12,7 +12,10 @@ interface EndingStream {
   readonly aborted: boolean
   readonly destroyed: boolean
   readonly sentHeaders?: object | undefined
-  once(event: 'close', listener: () => void): unknown
+  /** The code with which the stream was reset. 0 if the stream was not reset. */
+  readonly rstCode?: number | undefined
+  readonly readableEnded: boolean
+  once(event: 'close' | 'finish', listener: () => void): unknown
 }
 
 /** The part of a response that `whenEnded` uses. The response is of node:http, or of node:http2 in its compatibility API. */
@@ -75,7 +78,8 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
     end(!response.writableFinished)
     return
   }
-  response.once('finish', () => end(false))
+  // If the client disconnects while written data waits to be sent, Node 20 and 22 emit 'finish' too, after the socket was destroyed.
+  response.once('finish', () => end(response.req?.socket?.destroyed === true))
   response.once('close', () => end(true))
   // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
   // response. If the client disconnects, neither response emits an event, so the socket is observed.
@@ -85,17 +89,24 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
 
 /**
  * Observes a stream of HTTP/2, and calls `end` once. The events of a response do not show how the response ended: a response whose
- * stream was reset also emits 'finish' and 'close', and a response to HEAD emits 'finish' before it is sent. The code of a reset shows
- * nothing, because the client chooses the code. So the state of the stream decides: the response was aborted if its stream closed before
- * the response was written completely.
+ * stream was reset also emits 'finish' and 'close', and a response to HEAD emits 'finish' before it is sent. So the state of the stream
+ * decides: the response was aborted if its stream closed before the response was written completely.
+ *
+ * If the client resets the stream in the packet that ends its request, a handler may write its whole response before node:http2 reads the
+ * reset. Then the code of the reset decides, unless the client chooses the code 0, which is the code of a stream that was not reset. A
+ * client that resets after it has got the response has not ended its request yet.
  */
 export function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   if (stream.destroyed) {
     end(wasAborted(stream))
     return
   }
+  let requestEnded = false
+  stream.once('finish', () => {
+    requestEnded = stream.readableEnded
+  })
   const closed = () => {
-    if (open.delete(closed)) end(wasAborted(stream))
+    if (open.delete(closed)) end(wasAborted(stream) || (requestEnded && Boolean(stream.rstCode)))
   }
   stream.once('close', closed)
   open.set(closed, stream)

@@ -52,6 +52,26 @@ function database() {
 }
 
 const base = database()
+
+/** Documents in a database whose every step takes 20 ms. */
+function documents() {
+  const texts = new Map()
+  const read = (name) => ({ version: `${texts.get(name)?.length ?? ''}`, text: texts.get(name) ?? '' })
+  return {
+    versions: (names) => sleep(20).then(() => names.map((name) => read(name).version)),
+    read: (name) => sleep(20).then(() => read(name)),
+    async swap(name, version, text) {
+      await sleep(20)
+      if (read(name).version !== version) return false
+      texts.set(name, text)
+      return true
+    },
+  }
+}
+
+/** Two stores with the same documents, as two isolates have them. */
+const shared = documents()
+const [one, other] = [database(), database()].map(({ store }) => Object.assign(store, { documents: shared }))
 const keys = () => 'k'
 const byPath = ({ request }) => new URL(request.url).searchParams.get('key')
 
@@ -66,6 +86,8 @@ const kinds = {
   place: (name) => rateLimit({ name, policies: '1/1s token-bucket', delay: { max: '2s', queue: 4 }, keys }),
   stored: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'closed', keys: byPath }),
   local: (name) => rateLimit({ name, policies: '100/1h', store: base.store, keys: byPath }),
+  overridden: () => rateLimit({ name: 'overridden', policies: '9/1h', store: one, keys }),
+  operator: () => rateLimit({ name: 'overridden', policies: '9/1h', store: other, keys }),
   open: (name) => rateLimit({ name, policies: '100/1h', store: base.store, onStoreError: 'open', keys }),
 }
 
@@ -87,6 +109,9 @@ async function answer(request, context) {
   if (kind === 'broken') {
     base.broken = name === 'true'
     return new Response()
+  }
+  if (kind === 'override') {
+    return Response.json(await limitOf('operator', 'line').limiter.override('k', { limit: Number(name) }))
   }
   const id = `${kind} ${name}`
   if (searchParams.has('state')) {

@@ -220,6 +220,18 @@ async function missEnds(target) {
   target.check('units of requests that have ended stay used', remaining === 2, remaining)
 }
 
+/** Timers end with their request in a worker, so that there calls have to read the overrides of other isolates. */
+async function overrideElsewhere(target) {
+  await target.get('/overridden/line')
+  await target.get('/override/2')
+  const statuses = []
+  for (const _ of numbers(4)) {
+    await sleep(600)
+    statuses.push(await target.get('/overridden/line'))
+  }
+  target.check('an override of another isolate does not hold', statuses.at(-1) === 429, statuses)
+}
+
 /** @returns how many attacks were tried, and a sentence for each that got through */
 export async function attack(runtime, port) {
   const target = new Target(port)
@@ -234,6 +246,7 @@ export async function attack(runtime, port) {
     returnOfStore,
     oweToStore,
     missEnds,
+    overrideElsewhere,
   ]) {
     await attempt(target)
   }
