@@ -150,7 +150,10 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
   const check = async (request: NodeRequest, response: NodeResponse) => guard.check(request, response)
   const handler = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
     if (response?.setHeader === undefined) throw misplaced('headgate/node')
-    return next === undefined ? check(request, response) : guard.handle(request, response, next)
+    if (next === undefined) return check(request, response)
+    // Not returned, because Restify would call the next handler when the promise is fulfilled, also for a refused request.
+    void guard.handle(request, response, next)
+    return undefined
   }
   return handler as NodeHandler
 }
