@@ -16,6 +16,7 @@ import {
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { PlanLimiter, PolicyLikes, RateLimiter } from '../src/limiter/index.ts'
 import { isInvalid } from './lambda.ts'
+import { isResponse } from './response-fields.ts'
 import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/index.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
@@ -185,22 +186,23 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   return result as FetchResult
 }
 
-/** Runs the handler. If the handler throws, the error is thrown to the runtime, which sends status 500, or a redirect. */
+/** Runs the handler. If the handler throws, the error is thrown to the runtime. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
   try {
     return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
-    await workOf(() => answer.end(isRedirect(error) ? 307 : 500, false)) // Lambda freezes the process after the error
+    await workOf(() => answer.end(thrownStatus(error), false)) // Lambda freezes the process after the error
     throw error
   }
 }
 
-/** True for a value that `redirect` of Next.js or SvelteKit has thrown. The framework sends a redirect, so the request has not failed. */
-function isRedirect(thrown: unknown): boolean {
+/** The status that the framework sends for a thrown value: of a redirect of Next.js or SvelteKit, of a Response, or else 500. */
+function thrownStatus(thrown: unknown): number {
   const { digest, location } = (thrown ?? {}) as { digest?: unknown; location?: unknown }
-  if (thrown instanceof Error) return typeof digest === 'string' && digest.startsWith('NEXT_REDIRECT;')
-  return typeof location === 'string'
+  if (thrown instanceof Error) return typeof digest === 'string' && digest.startsWith('NEXT_REDIRECT;') ? 307 : 500
+  if (isResponse(thrown)) return thrown.status
+  return typeof location === 'string' ? 307 : 500
 }
 
 /**

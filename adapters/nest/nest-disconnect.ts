@@ -55,6 +55,19 @@ function listened(connection: Emitter, type: string): Set<() => void> {
   return watching
 }
 
+/** The most packets that may wait for a client of socket.io whose messages are refused. */
+const mostUnread = 1000
+
+/**
+ * Disconnects a client of socket.io that reads nothing. Nest sends the client an exception for each refused message, and the unread
+ * exceptions would fill the memory.
+ */
+export function disconnectUnread(context: ExecutionContext): void {
+  if (context.getType<string>() !== 'ws') return
+  const client = context.getArgByIndex<{ disconnect(close: boolean): void }>(0)
+  if (Number(nested(client, 'conn', 'writeBuffer', 'length')) > mostUnread) client.disconnect(true)
+}
+
 /** The connection of a call: the client of a gateway, or else the stream (HTTP/2) or the socket. */
 function connectionOf(context: ExecutionContext): Emitter | undefined {
   const { type, http, message } = callOf(context)

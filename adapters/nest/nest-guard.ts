@@ -3,6 +3,7 @@ import { ApplicationConfig } from '@nestjs/core'
 import type { MaybePromise } from '../../src/common/index.ts'
 import type { PlanLimiter, RateLimiter } from '../../src/limiter/index.ts'
 import { callOf } from './nest-call.ts'
+import { disconnectUnread } from './nest-disconnect.ts'
 import { exceptionOf } from './nest-exceptions.ts'
 import { nestDecision } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
@@ -62,5 +63,6 @@ async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): 
   } finally {
     call.stopWatching?.()
   }
+  disconnectUnread(context)
   throw await exceptionOf(call, nestDecision(context))
 }

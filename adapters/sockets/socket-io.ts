@@ -21,6 +21,7 @@ export interface SocketIoLike {
   readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
+  readonly volatile: { emit(name: 'rate_limited', notice: object): unknown }
   emit(name: 'rate_limited', notice: object): unknown
   listenerCount(name: 'error'): number
   listenersAny(): readonly AnyListener[]
@@ -42,7 +43,7 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     const acknowledge = message.at(-1)
     if (!socket.connected || buffered(socket) > mostBuffered) return
     if (typeof acknowledge === 'function') acknowledge(notice())
-    else socket.emit('rate_limited', notice())
+    else (recovers(socket) ? socket.volatile : socket).emit('rate_limited', notice())
   }
   return {
     eventOf: ([name]) => name,
@@ -91,6 +92,15 @@ function sizeOf(message: SocketIoMessage): number {
 
 function buffered({ conn }: SocketIoLike): number {
   return (conn as { writeBuffer?: { length: number } }).writeBuffer?.length ?? 0
+}
+
+/**
+ * True if the server has the option `connectionStateRecovery`. Then socket.io stores each packet for minutes, except a volatile one, which
+ * it sends only if the connection can take it at once.
+ */
+function recovers(socket: SocketIoLike): boolean {
+  const { nsp } = socket as { nsp?: { server?: { opts?: { connectionStateRecovery?: unknown } } } }
+  return Boolean(nsp?.server?.opts?.connectionStateRecovery)
 }
 
 /**

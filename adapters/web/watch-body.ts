@@ -1,3 +1,5 @@
+import { realTimers, waitUntil } from '#platform'
+
 /** The functions that `watchBody` calls while a response body is sent. */
 export interface BodyWatcher {
   /** Called with 1 when the server asks for a chunk, and with -1 when the server has got that chunk. */
@@ -26,6 +28,37 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
   const isUntyped = ({ headers }: Response) => !headers.has('content-type')
   if (isUntyped(answer) && isUntyped(new Response(''))) answer.headers.set('content-type', 'text/plain;charset=utf-8')
   return answer
+}
+
+/** How many milliseconds a server may wait before it reads a body for the first time. Servers read at once. */
+const firstRead = 100
+
+/**
+ * Like `watchBody`, for a response that the client has already. A framework may answer with status 304 instead, and then reads nothing of
+ * the body.
+ * @param unread called in place of `watcher.end` if nothing was read
+ */
+export function watchUnread(response: Response, watcher: BodyWatcher, unread: () => void): Response {
+  let isRead = false
+  const endUnread = () => {
+    if (!isRead) unread()
+  }
+  waitUntil(new Promise<void>((resolve) => realTimers.setTimeout(resolve, firstRead)).then(endUnread))
+  return watchBody(response, {
+    reads(change) {
+      isRead = true
+      watcher.reads(change)
+    },
+    end: (aborted) => (isRead ? watcher.end(aborted) : unread()),
+  })
+}
+
+/** True if the client has this response already, as its field If-None-Match says (RFC 9110, 13.1.2). */
+export function isCached({ status, headers }: Response, method: string, request: Headers): boolean {
+  const [known, tag] = [request.get('if-none-match'), headers.get('etag')]
+  if (known === null || tag === null || method !== 'GET' || status !== 200) return false
+  const weak = (each: string) => each.trim().replace(/^W\//, '')
+  return known.trim() === '*' || known.split(',').map(weak).includes(weak(tag))
 }
 
 /** The high-water mark is 0, so that a stream of events is not read before the server asks for a chunk. */

@@ -3,7 +3,7 @@ import type { EndingResponse } from '../../src/http/held/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
 import { hasUpgraded } from './upgrades.ts'
-import { watchBody } from './watch-body.ts'
+import { isCached, watchBody, watchUnread } from './watch-body.ts'
 
 /** A Response, or a value in place of a Response: Bun accepts undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
@@ -192,8 +192,11 @@ export class Answer {
       return
     }
     const end = (aborted: boolean) => this.end(response.status, aborted || !isStatus(response.status))
+    const watcher = { reads: (change: number) => this.#read(change), end }
     if (method === 'HEAD') end(false)
-    else this.response = watchBody(response, { reads: (change) => this.#read(change), end })
+    else if (isCached(response, method, headers)) {
+      this.response = watchUnread(response, watcher, () => this.end(304, false))
+    } else this.response = watchBody(response, watcher)
     this.#watched = this.response
   }
 

@@ -10,8 +10,9 @@
  * Cloudflare Workers stop all work for an HTTP request when that request ends. There, no request waits for the work of another
  * request, and each response of the store settles the next few debts.
  */
-import { isolatesRequests, waitUntil } from '#platform'
+
 import { LRUCache } from 'lru-cache'
+import { isolatesRequests, waitUntil } from '#platform'
 import { allOf, getOrInsert, isBrokenRecord, monotonicClock, ownText } from '../common/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { OwedCharges } from './owed-charges.ts'

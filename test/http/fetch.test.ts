@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
@@ -194,6 +195,36 @@ describe('the end of a response', () => {
       expect(await used()).toBe(0)
       if (handler === respond) expect((response as Response).bodyUsed).toBe(false)
     }
+  })
+
+  test.each([
+    ['never reads', async () => {}],
+    ['cancels', (body: ReadableStream | null) => body?.cancel()],
+  ])('of a page that the client has is that of status 304, if the framework %s the page', async (_what, leave) => {
+    const { limited, used } = await start(() => new Response('page', { headers: { etag: 'W/"1"' } }))
+    const asked = (tags: string) => limited(request('/', { headers: { 'if-none-match': tags } }))
+    await leave((await asked('"0", "1"')).body)
+    while ((await used()) > 0) await sleep(20)
+    const read = await asked('"1"')
+    expect(await read.text()).toBe('page')
+    expect(await used()).toBe(0)
+    await leave((await asked('"2"')).body)
+    await sleep(150)
+    expect(await used()).toBe(1)
+  })
+
+  test.each([
+    [303, 'failures', 0],
+    [303, 'successes', 1],
+    [401, 'failures', 1],
+  ] as const)('of a thrown Response with status %s counts by its status: %s', async (status, count, used) => {
+    const limit = rateLimit({ ...hourly(5), keys: () => 'k', count })
+    const limited = limit.wrap(() => {
+      throw new Response('thrown', { status })
+    })
+    await expect(limited(request())).rejects.toMatchObject({ status })
+    await until(() => true)
+    expect(5 - (await limit.limiter.peek('k')).remaining).toBe(used)
   })
 
   test('without count, the body is left as it is', async () => {

@@ -35,10 +35,10 @@ test('over long polling too', async () => {
 })
 
 /** A client of a server that calls this function for its connection. */
-async function clientOf(connected: (socket: ServerSocket) => void): Promise<Socket> {
+async function clientOf(connected: (socket: ServerSocket) => void, options: object = {}): Promise<Socket> {
   const http = createServer().listen(0, '127.0.0.1')
   await once(http, 'listening')
-  const server = new Server(http)
+  const server = new Server(http, options)
   server.on('connection', connected)
   const client = io(`http://127.0.0.1:${(http.address() as AddressInfo).port}`, { transports: ['websocket'] })
   onTestFinished(async () => {
@@ -47,6 +47,21 @@ async function clientOf(connected: (socket: ServerSocket) => void): Promise<Sock
   })
   return client
 }
+
+test('with connectionStateRecovery, socket.io stores no notice, and the client gets it', async () => {
+  let adapter: object = {}
+  const client = await clientOf(
+    (socket) => {
+      adapter = socket.nsp.adapter
+      limitMessages(socket, '1/1h')
+    },
+    { connectionStateRecovery: {} },
+  )
+  client.emit('say', 'm1').emit('say', 'm2')
+  const [notice] = (await once(client as never, 'rate_limited')) as [object]
+  expect(notice).toMatchObject({ policy: '1h' })
+  expect(adapter).toHaveProperty('packets', []) // the field of socket.io with the stored packets
+})
 
 test('listeners of onAny get only the admitted messages, in their order', async () => {
   const heard: string[] = []

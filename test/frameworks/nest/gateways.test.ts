@@ -228,3 +228,27 @@ async function packets(library: string, url: string): Promise<(event: string, da
   await new Promise((resolve) => socket.once('open', resolve))
   return (event, data) => socket.send(JSON.stringify({ event, data }))
 }
+
+test('a client of socket.io that reads none of its exceptions is disconnected', async () => {
+  let client: { disconnected: boolean; conn: { writeBuffer: object[] } } | undefined
+
+  @WebSocketGateway()
+  class Unread {
+    handleConnection(connected: typeof client) {
+      client = connected
+    }
+
+    @SubscribeMessage('say')
+    say() {}
+  }
+
+  const { url } = await chat('Express', { policies: '1/1h fixed-window' }, [Unread, everywhere])
+  const at = `${url}/socket.io/?EIO=4&transport=polling`
+  const post = (sid: string, body: string) => fetch(`${at}&sid=${sid}`, { method: 'POST', body })
+  const { sid } = JSON.parse((await (await fetch(at)).text()).slice(1)) as { sid: string }
+  await post(sid, '40')
+  const messages = Array.from({ length: 600 }, () => '42["say"]').join('\x1e')
+  for (let n = 0; n < 8; n++) await post(sid, messages)
+  expect(client?.disconnected).toBe(true)
+  expect(client?.conn.writeBuffer.length).toBeLessThan(1800)
+})

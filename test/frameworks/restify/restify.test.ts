@@ -21,21 +21,24 @@ const restify: { createServer(): Server } = createRequire(import.meta.url)('rest
 test.each([
   ['at once', () => 'ann'],
   ['later', async () => 'ann'],
-])('in Restify, an admitted request is handled once and a refused one never, if the limit decides %s', async (_when, keys) => {
-  const server = restify.createServer()
-  let handled = 0
-  server.use(rateLimit({ policies: '2/1h', keys }))
-  server.get('/', (_request, response, next) => {
-    handled++
-    response.send('done')
-    next()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server as never, 'listening')
-  const statuses: number[] = []
-  for (let n = 0; n < 4; n++) {
-    statuses.push((await fetch(`http://127.0.0.1:${server.server.address().port}/`)).status)
-  }
-  server.close()
-  expect([statuses, handled]).toEqual([[200, 200, 429, 429], 2])
-})
+])(
+  'in Restify, an admitted request is handled once and a refused one never, if the limit decides %s',
+  async (_when, keys) => {
+    const server = restify.createServer()
+    let handled = 0
+    server.use(rateLimit({ policies: '2/1h', keys }))
+    server.get('/', (_request, response, next) => {
+      handled++
+      response.send('done')
+      next()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server as never, 'listening')
+    const statuses: number[] = []
+    for (let n = 0; n < 4; n++) {
+      statuses.push((await fetch(`http://127.0.0.1:${server.server.address().port}/`)).status)
+    }
+    server.close()
+    expect([statuses, handled]).toEqual([[200, 200, 429, 429], 2])
+  },
+)
