@@ -32,7 +32,9 @@ export function createApp({ modelUrl, limits = budget, store = memoryStore() }) 
   app.post('/v1/chat/completions', limit, async (request, response) => {
     const usage = new Usage(request.body)
     const left = new AbortController()
-    response.once('close', () => left.abort())
+    const leave = () => left.abort()
+    const { socket } = request
+    socket.once('close', leave) // Node 20 and 22 never close a response that waits behind another one on its connection
     try {
       const stream = await askModel(modelUrl, request.body, usage, left.signal)
       response.type('text/event-stream')
@@ -45,6 +47,7 @@ export function createApp({ modelUrl, limits = budget, store = memoryStore() }) 
       if (response.headersSent) response.destroy()
       else response.status(502).json({ error: 'The model is not available.' })
     } finally {
+      socket.off('close', leave)
       await request.rateLimit.settle(usage.cost)
     }
   })

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryStore, type RateLimiter } from 'headgate'
 import { ManualClock } from 'headgate/testing'
@@ -129,6 +129,23 @@ function due(ids: readonly string[]): Record<string, number> {
   }
   return total
 }
+
+// Node 20 and 22 never close a response that waits behind another one on its connection.
+test('pipelined requests whose client leaves are settled, and their streams end', async () => {
+  const app = createApp({ modelUrl, limits, store: still() })
+  const { hostname, port } = new URL(await listen(app))
+  const ids = [newId(), newId(), newId(), newId()]
+  const requests = ids.map((id) => {
+    const body = JSON.stringify(bodyOf({ id, words: 2, ending: 'wait' }))
+    const fields = `Host: a\r\nX-Api-Key: ann\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`
+    return `POST /v1/chat/completions HTTP/1.1\r\n${fields}\r\n\r\n${body}`
+  })
+  const client = connect(Number(port), hostname).resume()
+  client.write(requests.join(''))
+  await expect.poll(() => ids.every((id) => model.sent.get(id)?.completion === 2)).toBe(true)
+  client.destroy()
+  await expect.poll(() => used({ limiter: app.limiter } as Gateway, 'ann')).toEqual(due(ids))
+})
 
 describe.each(Object.entries(gateways))('%s', (_name, createGateway) => {
   test('a prompt in another field of a message does not reach the model, and no role is a prompt', async () => {
