@@ -324,6 +324,16 @@ describe('what whenEnded says', () => {
     expect(ends).toEqual(['200 aborted'])
   })
 
+  test('of a response to HEAD whose client leaves while the application writes a body: its status', async () => {
+    const { port, ends } = await record(1, (response) => response.flushHeaders())
+    const socket = connectTcp(port, '127.0.0.1')
+    socket.write('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'readable')
+    socket.destroy()
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['200'])
+  })
+
   test('of pipelined requests whose client leaves: aborted, each of them', async () => {
     let begun = 0
     const { port, ends } = await record(1, () => void begun++)
