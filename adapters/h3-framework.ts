@@ -66,6 +66,15 @@ function ipOf(event: H3Event): string | undefined {
   return event.req.ip
 }
 
+/** A parameter as `getRouterParam` returns it with `decode: true`. A client may encode the same text in several ways. */
+function decoded(param: string | undefined): string | undefined {
+  try {
+    return param && decodeURIComponent(param)
+  } catch {
+    return param
+  }
+}
+
 /** The functions that the guard (code for all frameworks) needs from h3. The event of h3 is both the request and the response. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
   const { address = ipOf } = own
@@ -77,7 +86,8 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     ...view,
     address: own.trustedProxies === undefined ? (event) => told.peer(event) ?? undefined : view.address,
     trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
-    param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
+    param: ({ context: { params } }, name) =>
+      params && Object.hasOwn(params, name) ? decoded(params[name]) : undefined,
     // For a route that was declared for all methods, h3 reports the method '', but `routeName` needs undefined.
     route: ({ context: { matchedRoute } }) =>
       routeName(matchedRoute?.method || undefined, matchedRoute?.route ?? '404'),

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import type { TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from './node-pair.ts'
@@ -103,6 +104,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
         : toldFinder(finder, (context) => own.address?.(context), 'address'),
     ),
     addressless: own.connInfo === undefined && own.address === undefined ? 'connInfo: getConnInfo' : undefined,
+    cookie: (context, name) => getCookie(context, name),
     param: ({ req }, name) => req.param(name as never) as string | undefined,
     route(context) {
       const route = matchedRoute(context)

@@ -1,3 +1,4 @@
+import { parse } from 'cookie'
 import { atOnce } from '../../src/common/index.ts'
 import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
@@ -125,6 +126,25 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
   return undefined
 }
 
+/** The cookies of a NextRequest, or of a request of Bun, which has values in place of objects. */
+interface OwnCookies {
+  get(name: string): string | { readonly value: string } | null | undefined
+}
+
+/**
+ * A cookie as the application reads it: by `request.cookies` if the request has it. Elsewhere, applications read cookies by different rules.
+ * So a cookie that the client has sent several times is no cookie. Otherwise the application could read one of them, and the limit another.
+ */
+function cookieOf(request: Request & { readonly cookies?: OwnCookies }, name: string): string | undefined {
+  if (typeof request.cookies?.get === 'function') {
+    const own = request.cookies.get(name)
+    return (typeof own === 'string' ? own : own?.value) ?? undefined
+  }
+  const header = request.headers.get('cookie') ?? ''
+  const sent = header.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === name)
+  return sent.length > 1 ? undefined : parse(header)[name]
+}
+
 /**
  * The functions that the guard (code for all frameworks) needs from a fetch handler. The guard gets the same `FetchCall` as its
  * request and as its response.
@@ -144,6 +164,7 @@ export function fetchFramework<Context>(
     ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
     addressless: own.address === undefined ? 'address: (request, context) => ...' : undefined,
     param: paramOf,
+    cookie: ({ request }, name) => cookieOf(request, name),
     route: ({ request, context }) => routeName(undefined, atOnce(own.route?.(request, context), 'route') ?? undefined),
     attach(call, _response, decision) {
       call.decision = decision

@@ -1,7 +1,7 @@
 import { defineWebSocketHandler, H3, type H3Config, type H3Event, HTTPError, serve as serveH3 } from 'h3'
 import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/h3.ts'
-import { byIp, fixedWindow, RateLimiter } from '../../src/index.ts'
+import { byIp, byParam, fixedWindow, RateLimiter } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -30,6 +30,16 @@ test('every response gets the fields: of a value, a Response, a redirect, a 404 
     [403, '4'],
     [404, '3'],
   ])
+})
+
+test('byParam finds one key for a parameter, however a client encodes it', async () => {
+  const limit = rateLimit({ ...hourly(1), keys: byParam('user') })
+  const app = new H3({ silent: true }).get('/users/:user', () => 'hello', { middleware: [limit as never] })
+  const statuses: number[] = []
+  for (const user of ['jos%C3%A9', 'jos%c3%a9', '%6Aos%C3%a9', 'josé', 'ann']) {
+    statuses.push((await app.request(`/users/${user}`)).status)
+  }
+  expect(statuses).toEqual([200, 429, 429, 429, 200])
 })
 
 test('refuse returns what a handler may return', async () => {

@@ -325,7 +325,7 @@ describe('what whenEnded says', () => {
   })
 
   test('of a response to HEAD whose client leaves while the application writes a body: its status', async () => {
-    const { port, ends } = await record(1, (response) => response.flushHeaders())
+    const { port, ends } = await record(1, (response) => (response as never as ServerResponse).flushHeaders())
     const socket = connectTcp(port, '127.0.0.1')
     socket.write('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n')
     await once(socket, 'readable')

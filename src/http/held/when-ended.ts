@@ -28,7 +28,7 @@ export interface EndingResponse {
   readonly stream?: EndingStream | undefined
   /** The socket of a response in HTTP/1.1. Null while the response waits behind an earlier response on the same connection. */
   readonly socket?: object | null
-  readonly headersSent: boolean
+  readonly headersSent?: boolean
   readonly req?: {
     readonly method?: string | undefined
     readonly socket?: EndingSocket | null
@@ -87,7 +87,7 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   response.once('finish', () => end(response.req?.socket?.destroyed === true))
   // The whole response to HEAD is its head. The client may close the connection while the application still writes a body.
   const isHead = response.req?.method === 'HEAD' && response.socket !== null
-  response.once('close', () => end(!(isHead && response.headersSent)))
+  response.once('close', () => end(!(isHead && response.headersSent === true)))
   // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
   // response. If the client disconnects, neither response emits an event, so the socket is observed.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined

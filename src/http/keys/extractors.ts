@@ -22,9 +22,10 @@ export function byHeader(name: string): KeyExtractor {
 }
 
 /**
- * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa does, or else as the package `cookie` of
- * Express and Fastify does. Otherwise a client could write a cookie that the limiter and the application read differently, and get
- * a new quota for each request of one session. A request without the cookie is limited by the client's address.
+ * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa and Hono do, as `request.cookies` of Next.js and
+ * Bun does, or else as the package `cookie` of Express and Fastify does. Otherwise a client could write a cookie that the limiter and the
+ * application read differently, and get a new quota for each request of one session. A request without the cookie is limited by the
+ * client's address. So is a request of another fetch handler that has two cookies of the name.
  *
  *     rateLimit({ policies: '5/1m sliding-log', keys: byCookie('session') })
  *

@@ -1,11 +1,16 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { Socket } from 'node:net'
+import { RequestCookies } from '@edge-runtime/cookies'
 import { parse } from 'cookie'
+import { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
 import Koa from 'koa'
 import { describe, expect, test } from 'vitest'
 import { expressFramework } from '../../../adapters/express.ts'
+import { honoFramework } from '../../../adapters/hono-framework.ts'
 import { koaFramework } from '../../../adapters/koa.ts'
+import { fetchFramework } from '../../../adapters/web/index.ts'
 import { byCookie } from '../../../src/index.ts'
 import { contract, statuses } from '../../support/contract.ts'
 import { rounds } from '../../support/depth.ts'
@@ -58,11 +63,32 @@ function koaContext(cookie: string): Koa.Context {
   return koa.createContext(request, new ServerResponse(request))
 }
 
+function honoContext(cookie: string): Context {
+  return new Context(new Request('http://a', { headers: { cookie: latin1(cookie) } }))
+}
+
+/** A NextRequest has these cookies. */
+function nextRequest(cookie: string): Request & { readonly cookies: RequestCookies } {
+  const request = new Request('http://a', { headers: { cookie: latin1(cookie) } })
+  return Object.assign(request, { cookies: new RequestCookies(request.headers) })
+}
+
+/** Without the characters that a header field cannot have. */
+const latin1 = (header: string) => header.replace(/[\x0b\x7f]/g, '')
+
 const key = byCookie('session')
 const readers: Record<string, { read: (header: string) => string | undefined; key: (header: string) => unknown }> = {
   'cookie of Express': {
     read: (header) => express.parse(header).session,
     key: (header) => key({ headers: { cookie: header } }, expressFramework as never),
+  },
+  'getCookie of Hono': {
+    read: (header) => getCookie(honoContext(header), 'session'),
+    key: (header) => key(honoContext(header), honoFramework() as never),
+  },
+  'cookies of a NextRequest': {
+    read: (header) => nextRequest(header).cookies.get('session')?.value,
+    key: (header) => key({ request: nextRequest(header) }, fetchFramework() as never),
   },
   cookie: {
     read: (header) => parse(header).session,
@@ -73,6 +99,21 @@ const readers: Record<string, { read: (header: string) => string | undefined; ke
     key: (header) => key(koaContext(header), koaFramework as never),
   },
 }
+
+test('in another fetch handler, a cookie that was sent twice is no cookie, because applications read one or the other', () => {
+  const sent = (cookie: string) =>
+    key({ request: new Request('http://a', { headers: { cookie } }) }, fetchFramework() as never)
+  expect(sent('a=1; session=VALID')).toBe('VALID')
+  expect(sent('session=VALID; sessions=2')).toBe('VALID')
+  for (const twice of [
+    'session=1; session=2',
+    'session =1;session=2',
+    '\xa0session=1; session=2',
+    'session=2; session=',
+  ]) {
+    expect(sent(twice)).toBeUndefined()
+  }
+})
 
 /** The quotes around a value are no part of it: some readers remove them, and others do not. */
 const withoutQuotes = (value: string | undefined) => value?.replace(/^"+|"+$/g, '')
