@@ -5,7 +5,15 @@
 
 import { banAt, type CallBan, callBan, longerBan } from '../algorithms/bans/index.ts'
 import { PolicyEvaluation } from '../algorithms/evaluation/index.ts'
-import { hasFullQuota, type Policy, pointTo, revive, type StateRule, timeText } from '../algorithms/index.ts'
+import {
+  hasFullQuota,
+  type Policy,
+  pointTo,
+  revive,
+  type StateRule,
+  timeText,
+  type Windows,
+} from '../algorithms/index.ts'
 import type { AppliedOverride, Source } from '../policy/index.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
@@ -154,6 +162,9 @@ function sentence(
   return reset > 0 ? `Admitted; the full quota is back in ${timeText(reset * 1000)}.` : 'Admitted, with the full quota.'
 }
 
+/** The windows of a call that says no calendar. */
+const noWindows: Windows = [0, 0, 0, 0]
+
 /**
  * The state of a key under a policy of the limiter. If the state was written with another limit, the state is first converted to the
  * present limit, as the option `onChange` says.
@@ -162,9 +173,16 @@ function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): 
   const state = states.find(({ name }) => name === policy.name)
   const evaluation = new PolicyEvaluation(policy)
   const windows = policy.calendar?.windowsAt(now, undefined)
-  if (windows !== undefined) policy.algorithm.place?.(windows) // a state of another kind counts in the present window
+  policy.algorithm.place?.(windows ?? noWindows) // a state of another kind counts in the present window
   pointTo(evaluation, state && { ...state, s: state.s.slice() }, now, rule)
-  return inspectPolicy(policy, evaluation.s as number[], now, evaluation.foreign)
+  const { foreign } = evaluation
+  if (foreign !== undefined && policy.calendar !== undefined && windows === undefined) {
+    // Only calls say the calendar of the customer. Until the next call, the units come back as under their old policy.
+    const end = now + foreign.reset(0)
+    policy.algorithm.place?.([now, now, end, end])
+    evaluation.s = foreign.carried()
+  }
+  return inspectPolicy(policy, evaluation.s as number[], now, foreign)
 }
 
 /**

@@ -229,6 +229,35 @@ test.each<[string, Policy]>([
   expect(listed).toEqual(['ann'])
 })
 
+describe.each([memoryStore, lruStore])('a state of another policy under a calendar of the customer (%#)', (store) => {
+  test.each<[string, Policy]>([
+    ['a sliding window', policy('5/1h', { name: 'calls' })],
+    ['a fixed window', policy('5/30d fixed-window', { name: 'calls' })],
+    ['a log', policy('5/1h sliding-log', { name: 'calls' })],
+    ['a bucket', policy('5/1h token-bucket', { name: 'calls' })],
+    ['a day of the calendar', calendarWindow({ name: 'calls', limit: 5, every: 'day' })],
+    ['a month with another limit', calendarWindow({ name: 'calls', limit: 6, every: 'month' })],
+  ])('%s', async (_, before) => {
+    const clock = new ManualClock(start + 1000)
+    const next = calendarWindow({ name: 'calls', limit: 5, every: 'month', timeZone: 'caller' })
+    const limiter = new RateLimiter({ policies: next, store: store({ clock: clock.now }) })
+    await limiter.withPlan(before).consume('ann', { cost: before.limit })
+    clock.advance(1000)
+    const { refused, words, policies } = await limiter.inspect('ann') // no call has said the calendar of the customer yet
+    const listed: unknown[] = []
+    for await (const { key } of limiter.list({ refused: true })) listed.push(key)
+    const [verdict] = (await limiter.peek('ann', { calendar: { timeZone: 'Asia/Tokyo' } })).policies
+    const { retryAfter, resetAfter, resetAt = 0 } = verdict ?? {}
+    expect(retryAfter).toBeGreaterThan(0)
+    expect([refused, listed]).toEqual([true, ['ann']])
+    expect(words).toMatch(/^Refused for .* more by the policy "calls"\.$/)
+    expect(policies).toMatchObject([{ used: 5, remaining: 0, retryAfter, resetAfter, resetAt, carried: true }])
+    expect(policies[0]?.numbers).toMatchObject({ used: 5, windowEnd: resetAt })
+    const again = await limiter.inspect('ann')
+    expect(again.policies).toEqual(policies)
+  })
+})
+
 describe('a ban by hand', () => {
   const texts = new Map<string, string>()
   const stores = {
