@@ -50,7 +50,7 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
   for (const policy of plan) {
     const { scope } = policy
     const entries = chainOf(scope)?.entries ?? []
-    const at = entries.findIndex((entry) => entry.policies !== undefined)
+    const at = replacementAt(plan, scope, entries)
     if (at === -1) policies.push(changed(policy, entries, entries.length, effect))
     else if (!replaced.has(scope)) {
       const { record, policies: others = [] } = entries[at] as Entry
@@ -60,6 +60,21 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
     }
   }
   return { policies, applied: [...effect.applied], renamed: replaced.size > 0, misfit: effect.misfit }
+}
+
+/**
+ * The index of the override whose policies replace those of the scope. -1 if there is none, or if a more specific `limit` or `add` applies
+ * to a policy that would be gone: the scope then keeps all its policies.
+ */
+function replacementAt(plan: readonly Policy[], scope: string, entries: readonly Entry[]): number {
+  const at = entries.findIndex((entry) => entry.policies !== undefined)
+  if (at <= 0) return at
+  const names = entries[at]?.policies?.map(({ name }) => name)
+  const gone = plan.filter((policy) => policy.scope === scope && !names?.includes(policy.name))
+  const before = entries.slice(0, at).filter(({ record }) => record.scale === undefined)
+  const effect: Effect = { applied: new Set(), misfit: undefined }
+  for (const policy of gone) changed(policy, before, at, effect)
+  return effect.applied.size === 0 ? at : -1
 }
 
 /**

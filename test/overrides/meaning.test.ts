@@ -149,6 +149,46 @@ describe('numbers', () => {
     ])
   })
 
+  test.each([
+    [{ limit: 5000 }, 5000],
+    [{ add: 50 }, 60],
+    [{ policy: 'month', limit: 1 }, 1],
+  ] as const)('policies for all keys leave a key whose own override is %j', async (options, limit) => {
+    for (const isFirst of [true, false]) {
+      const limiter = new RateLimiter({ policies: month(), store: store() })
+      const own = async () => (await limiter.override({ prefix: 'an' }, options)).id
+      const early = isFirst ? await own() : undefined
+      const { id: rest } = await limiter.override('*', { policies: '7/1m' })
+      const id = early ?? (await own())
+      expect(await limiter.consume('ann')).toMatchObject({ policies: [{ name: 'month', limit }], override: [{ id }] })
+      expect(await limiter.consume('bob')).toMatchObject({ policies: [{ name: '1m' }], override: [{ id: rest }] })
+      expect((await limiter.overrides()).map(({ effective }) => effective)).toEqual([true, true])
+      await limiter.override('*', { scale: 0.5 })
+      expect([await limits(limiter, 'ann'), await limits(limiter, 'bob')]).toEqual([[Math.ceil(limit / 2)], [4]])
+      await limiter.override('ann', { policies: '8/1m' }) // more specific than the prefix
+      expect(await limits(limiter, 'ann')).toEqual([4])
+    }
+  })
+
+  test('a limit of one policy keeps the others of its scope, and a limit that a policy cannot have keeps none', async () => {
+    const plan = (v: typeof slidingWindow) => [
+      slidingWindow({ name: 'a', limit: 10, window: '1m', scope: 'address' }),
+      slidingWindow({ name: 'u', limit: 20, window: '1m', scope: 'user' }),
+      v({ name: 'v', limit: 30, window: '366d', scope: 'user' }),
+      counter({ name: 'c', window: '1m', scope: 'user' }),
+    ]
+    const limiter = new RateLimiter({ policies: plan(slidingWindow), store: store() })
+    await limiter.override({ address: 'x' }, { policies: '4/1d' })
+    await limiter.override({ scope: 'user', prefix: '' }, { policies: '5/1h' })
+    await limiter.override('*', { policy: 'v', limit: 6 })
+    await limiter.override({ user: 'ann' }, { policy: 'u', limit: 50 })
+    expect(await limits(limiter, { address: 'x', user: 'ann' })).toEqual([4, 50, 6, 2 ** 52])
+    expect(await limits(limiter, { address: 'x', user: 'bob' })).toEqual([4, 5])
+    await limiter.override({ user: 'eve' }, { policy: 'c', limit: 50 })
+    await limiter.withPlan(plan(fixedWindow)).override({ user: 'sue' }, { policy: 'v', limit: 2 ** 50 })
+    for (const user of ['eve', 'sue']) expect(await limits(limiter, { address: 'y', user })).toEqual([10, 5])
+  })
+
   test('penalties, counters and policies that admit nobody stay', async () => {
     const policies = [
       month(),
