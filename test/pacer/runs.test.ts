@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { concurrency, gcra, type PolicyLike } from '../../src/index.ts'
 import { Pacer, type PacerOptions } from '../../src/pacer/index.ts'
@@ -73,7 +74,9 @@ describe('runTimeout', () => {
     const fail = () => {
       throw new Error('broken')
     }
-    await expect(pacer.throttle(() => 'done', { runTimeout: '1h' })).resolves.toBe('done')
+    const { signal } = new AbortController()
+    await expect(pacer.throttle(() => 'done', { runTimeout: '1h', signal })).resolves.toBe('done')
+    expect(getEventListeners(signal, 'abort')).toEqual([])
     await expect(pacer.throttle(fail, { runTimeout: '1h' })).rejects.toThrow('broken')
     await expect(pacer.throttle(async () => fail(), { runTimeout: '1h' })).rejects.toThrow('broken')
     expect(timeline.sleeps.size).toBe(0)
