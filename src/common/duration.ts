@@ -57,13 +57,13 @@ function fixOf(duration: unknown): string {
 
 /**
  * Warns if a number such as `60` may be meant in seconds, as in other packages. Here, `60` is 60 ms. Text with a unit never
- * causes the warning. For each option, the warning is given once, because a program may compute many durations, such as the durations
- * of bans.
+ * causes the warning, and neither does 0, which means the same in every unit. For each option, the warning is given once, because a
+ * program may compute many durations, such as the durations of bans.
  * @param what the name of the duration, for the message
  * @param least the shortest duration in milliseconds that causes no warning
  */
 export function warnOfSeconds(duration: unknown, what: string, least = 1000): void {
-  if (typeof duration !== 'number' || (duration >= least && !isWholeInSeconds(duration))) return
+  if (typeof duration !== 'number' || duration === 0 || (duration >= least && !isWholeInSeconds(duration))) return
   warnOnce(
     'HEADGATE_SECONDS',
     `${what} is ${duration} milliseconds. If you mean seconds, write '${duration}s'. If not, write '${duration}ms'.`,

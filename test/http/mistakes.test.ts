@@ -369,6 +369,11 @@ test('pacedFetch gives no warning for the short holds that a server asks for', a
   expect(warnings()).toEqual([])
 })
 
+test('a computed hold of 0 gives no warning, because 0 means the same in every unit', () => {
+  new Pacer('5/1m').hold(Math.max(0, 1000 - Date.now()))
+  expect(warnings()).toEqual([])
+})
+
 test('right values give no warning', () => {
   for (const window of [1000, 1500, 2000, 4500, 9000, 10_000, 45_000, 60_000, 90_000, 900_000, 3_600_000, 10_800_000]) {
     slidingWindow({ limit: 5, window })
