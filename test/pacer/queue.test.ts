@@ -252,6 +252,26 @@ describe('pause, resume, hold, drain, close', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
+  test.each(['pause', 'hold'] as const)(
+    'a call that can never be admitted does not change the order of the calls behind it: %s',
+    async (stop) => {
+      const timeline = new Timeline()
+      const pacer = timeline.pacer(even, { concurrency: 2 })
+      if (stop === 'pause') pacer.pause()
+      else pacer.hold('50ms')
+      const run = (name: string, cost = 1) =>
+        timeline.write(
+          name,
+          pacer.throttle(() => name, { cost }),
+        )
+      run('A', 2)
+      for (const name of 'BCDE') run(name)
+      await timeline.pass(50)
+      pacer.resume()
+      expect(await timeline.read()).toBe('A!HEADGATE_COST+50 B+50 C+150 D+250 E+350')
+    },
+  )
+
   test('a pause that ends at once delays no call', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)

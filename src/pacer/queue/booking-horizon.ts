@@ -55,7 +55,8 @@ export class BookingHorizon {
 
   /** True if a slot (start time) may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
   admits(waiter: Waiter, othersWait: boolean): boolean {
-    if (this.#horizon === Infinity) return true
+    // A refused call lets a blocked function enter the queue while slots are booked for the waiting calls, which came earlier.
+    if (this.#horizon === Infinity) return !othersWait
     // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store has no slot (start
     // time) before this timeout, the waiter is refused now and does not wait in vain.
     if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
