@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common'
-import type { GuardOptions, LimiterParts, RateLimitArgument } from '../../src/http/index.ts'
+import { knownOptions } from '../../src/common/index.ts'
+import { type GuardOptions, inheritedOptions, type LimiterParts, type RateLimitArgument } from '../../src/http/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { isObject } from './nest-call.ts'
 
@@ -10,7 +11,11 @@ export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
 export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 
 /** The options of a module without a limit. The limits of handlers and controllers inherit these options. */
-type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
+interface NoLimit
+  extends Omit<NestGuardOptions, 'cost' | 'settle' | 'count' | 'delay'>,
+    Pick<LimiterParts, (typeof sharedParts)[number]> {
+  limit: false
+}
 
 /** The options of the module: any argument of `rateLimit`, or `{ limit: false }` with options that limits of handlers inherit. */
 export type RateLimitModuleOptions = NestArgument | NoLimit
@@ -27,6 +32,7 @@ interface Read {
   readonly parts: LimiterParts
 }
 
+/** @throws HeadgateError `HEADGATE_OPTION` for an option that limits of handlers do not inherit, if the module has `limit: false` */
 export function readModuleOptions(options: RateLimitModuleOptions): Read {
   const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
   const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
@@ -34,6 +40,8 @@ export function readModuleOptions(options: RateLimitModuleOptions): Read {
   const argument = options as NestArgument
   if (!isObject(options) || options.limit !== false) return { limited: true, argument, defaults: {}, parts }
   const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))
+  const defined = Object.fromEntries(Object.entries(defaults).filter(([, value]) => value !== undefined))
+  knownOptions('RateLimitModule.forRoot({ limit: false })', defined, [...inheritedOptions, ...sharedParts])
   return { limited: false, argument, defaults, parts }
 }
 

@@ -18,7 +18,7 @@ export type {
   RateLimitArgument,
   RateLimitOptions,
 } from './rate-limit-options.ts'
-export { changesLimit, withLimiterParts } from './read-argument.ts'
+export { changesLimit, inheritedOptions, withLimiterParts } from './read-argument.ts'
 export { clientRefusal } from './refusal/index.ts'
 export type {
   DecisionEvent,

@@ -8,12 +8,12 @@ import type { LimiterParts, PoliciesOf, RateLimitArgument } from './rate-limit-o
 const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
 /** The options that a nested limit inherits from the outer limit: who the client is, and the format of responses. */
-const inherited = [
-  ...['keys', 'calendar', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'enforce'],
+export const inheritedOptions: readonly (keyof GuardOptions<unknown, unknown>)[] = [
+  ...(['keys', 'calendar', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'enforce'] as const),
   ...exemptions,
   ...hooks,
-] as const
-const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
+]
+const guardOptions: readonly string[] = [...inheritedOptions, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'candidate', 'onChange', 'instances', 'storeTimeout', 'top', 'onThreshold']
 /** The options that most applications need. An error about an unknown option lists these options first. */
@@ -26,7 +26,7 @@ const windowOptions = new Set(['limit', 'window', ...usual, ...policyOptions, 'l
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
 ): GuardOptions<Request, Response> {
-  return Object.fromEntries(inherited.map((option) => [option, options[option]]))
+  return Object.fromEntries(inheritedOptions.map((option) => [option, options[option]]))
 }
 
 /** The limiter of a middleware, and the middleware's options. */

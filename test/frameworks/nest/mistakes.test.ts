@@ -62,6 +62,30 @@ test.each([
   expect(await headgateWarnings()).toEqual([expect.stringContaining(code)])
 })
 
+test.each([
+  ['count', 'failures'],
+  ['cost', 2],
+  ['settle', true],
+  ['delay', { max: '1s' }],
+  ['penalty', { after: 5, within: '1h', ban: '1h' }],
+])('%s of a module without a limit is an error, because no limit inherits it', (option, value) => {
+  const forRoot = (given: unknown) => () => RateLimitModule.forRoot({ limit: false, [option]: given } as never)
+  expect(forRoot(value)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  expect(forRoot(value)).toThrow(`RateLimitModule.forRoot({ limit: false }) has no option "${option}". It takes: keys,`)
+})
+
+test('a module without a limit takes all that limits of handlers inherit, and undefined for what they do not', () => {
+  const inherited = {
+    headers: 'draft-11',
+    problem: true,
+    enforce: 1,
+    storeTimeout: '1s',
+    instances: 2,
+    skip: () => false,
+  }
+  RateLimitModule.forRoot({ limit: false, ...inherited, count: undefined, cost: undefined } as never)
+})
+
 test('a missing store of a module without a limit gives one warning, because the limits of handlers take it', async () => {
   @Controller()
   class Files {
