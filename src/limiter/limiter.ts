@@ -57,7 +57,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
    */
   constructor(options: RateLimiterOptions) {
     const plans = readPlans<RateLimiter>(options)
-    super(plans)
+    super(plans, options instanceof PlanOptions)
     this.policies = policiesOf(options.policies, options.penalty)
     this.penalty = this.policies.length === 0 ? undefined : options.penalty
     const { candidate } = options
@@ -124,7 +124,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
     // The method is not `async`, because `async` would wrap the promise of the store in another promise.
     try {
       const cost = costOf(options)
-      const decision = noteUse(this.#given?.plan, this.#decide(key, cost, options?.calendar && options))
+      const decision = noteUse(this.#given?.plan, this.#decide(key, cost, this.dated(options)))
       return Promise.resolve(this.#compared(decision, key, cost, options?.calendar))
     } catch (error) {
       return this.#underEarlier(error, (limiter) => limiter.consume(key, options))
@@ -144,7 +144,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   consumeSync(key: Key, options?: CostOptions): Decision {
     if (!this.store.synchronous) throw needsPromise()
     const cost = costOf(options)
-    const decision = this.#decide(key, cost, options?.calendar && options)
+    const decision = this.#decide(key, cost, this.dated(options))
     return this.#compared(decision, key, cost, options?.calendar) as Decision
   }
 
@@ -163,7 +163,7 @@ export class RateLimiter extends UnitVerbs<RateLimiter> {
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     try {
       const { cost = 1, maxWait, expires, calendar } = readReserve(options, this.policies)
-      return noteUse(this.#given?.plan, this.#book(key, cost, maxWait, { calendar }, expires))
+      return noteUse(this.#given?.plan, this.#book(key, cost, maxWait, this.dated({ calendar }), expires))
     } catch (error) {
       return this.#underEarlier(error, (limiter) => limiter.reserve(key, options))
     }

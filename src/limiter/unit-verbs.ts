@@ -2,7 +2,7 @@ import type { Policy } from '../algorithms/index.ts'
 import { attempt, callOptions, type MaybePromise } from '../common/index.ts'
 import type { AskLater } from '../overrides/index.ts'
 import type { CallerCalendars, Decision } from '../policy/index.ts'
-import type { OnFailure } from '../stores/contract/index.ts'
+import { checkNoCalendars, type OnFailure } from '../stores/contract/index.ts'
 import {
   type AnyCost,
   askedBy,
@@ -15,6 +15,7 @@ import {
 } from './call-arguments.ts'
 import { candidateExtras } from './candidate/index.ts'
 import { Operations } from './operator-verbs.ts'
+import type { Plans } from './plans.ts'
 import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
 /** The methods that read or change how many units of a key are used, and admit no call. */
@@ -22,6 +23,23 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
   abstract readonly policies: readonly Policy[]
   /** The limiter that tries the option `candidate`. Undefined without this option. */
   abstract readonly candidate: UnitVerbs<Limiter> | undefined
+  readonly #isPlan: boolean
+
+  /** @param isPlan true for the limiter of a plan: its calls may be written for other plans, whose policies ask for a calendar */
+  constructor(plans: Plans<Limiter>, isPlan: boolean) {
+    super(plans)
+    this.#isPlan = isPlan
+  }
+
+  /**
+   * The options of a call that gives a calendar. Undefined for any other call.
+   * @throws HeadgateError `HEADGATE_CALENDAR` if no policy has a calendar, and no other plan may have one
+   */
+  protected dated<Options extends UsageOptions>(options: Options | undefined): Options | undefined {
+    if (options?.calendar === undefined) return undefined
+    if (!this.#isPlan && this.policies.length > 0) checkNoCalendars(options.calendar, this.policies)
+    return options
+  }
 
   /**
    * Returns the decision that `consume` would return now, without a ban that `consume` would begin. Changes no state. With several scopes,
@@ -40,7 +58,7 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
     } = this.under(key, (asked) => this.later(given, asked))
     const cost = match?.renamed ? this.renamed(given, policies, scopes) : given
     const asked = askedBy(cost, policies, this.store)
-    return ledger.run({ verb: 'peek', keys, ...asked, calendar: options?.calendar })
+    return ledger.run({ verb: 'peek', keys, ...asked, calendar: this.dated(options)?.calendar })
   }
 
   /**
@@ -55,7 +73,7 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
    */
   async usage(key: Key, options?: UsageOptions): Promise<Usage> {
     if (options !== undefined) callOptions('usage', options, ['calendar'])
-    const { calendar } = options ?? {}
+    const calendar = this.dated(options)?.calendar
     const { ledger, keys, policies = this.policies } = this.under(key)
     const decision = await ledger.run({ verb: 'peek', keys, details: { at: true }, calendar })
     return usageOf(policies, decision, calendar)
@@ -84,7 +102,7 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
 
   async #change(verb: 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
     const cost = costOf(options)
-    const decision = this.#changeAlone(verb, key, cost, options?.calendar)
+    const decision = this.#changeAlone(verb, key, cost, this.dated(options)?.calendar)
     const { candidate } = this
     if (candidate !== undefined) {
       const { calendar, onFailure } = candidateExtras(candidate.policies, this.policies, options?.calendar)

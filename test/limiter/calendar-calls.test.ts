@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type CallerCalendars, calendarWindow } from '../../src/calendar/index.ts'
-import { memoryStore, RateLimiter } from '../../src/index.ts'
+import { memoryStore, type PolicyLike, policy, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 
 const month = calendarWindow({ limit: 9, every: 'month', anchor: 'caller', timeZone: 'caller' })
@@ -37,4 +37,53 @@ test.each<[string, unknown, RegExp]>([
 
 test('the name of a policy is its period, also if the option name is undefined', () => {
   expect(calendarWindow({ limit: 1, every: 'month', name: undefined } as never).name).toBe('month')
+})
+
+const verbs = ['consume', 'peek', 'usage', 'refund', 'charge', 'reserve'] as const
+
+describe.each<[string, PolicyLike[], Record<string, string>]>([
+  ['one policy', ['5/1m'], { default: 'k' }],
+  [
+    'policies of two scopes',
+    [policy('5/1m', { scope: 'user' }), policy('9/1h', { scope: 'team' })],
+    { user: 'u', team: 't' },
+  ],
+])('%s without a calendar', (_name, policies, key) => {
+  test.each<[unknown, RegExp]>([
+    [{ anchor: 15 }, /says anchor, but no policy asks for it/],
+    [{ timeZone: 'UTC' }, /says timeZone, but no policy asks for it/],
+    [{ [Object.keys(key)[0] as string]: { anchor: 15 } }, /says anchor, but no policy asks for it/],
+    [{ since: new Date() }, /calendar has no member since/],
+    ['garbage', /calendar must be \{ anchor, timeZone \}/],
+    ['', /calendar must be \{ anchor, timeZone \}/],
+    [null, /calendar must be \{ anchor, timeZone \}/],
+  ])('refuses calendar: %j in every call, and takes nothing', async (calendar, message) => {
+    const limiter = new RateLimiter({ policies, store: memoryStore({ clock: new ManualClock().now }) })
+    const options = { calendar: calendar as CallerCalendars }
+    const error = { code: 'HEADGATE_CALENDAR', message: expect.stringMatching(message) }
+    for (const verb of verbs) await expect(limiter[verb](key, options), verb).rejects.toMatchObject(error)
+    expect(() => limiter.consumeSync(key, options)).toThrow(expect.objectContaining(error))
+    const { policies: verdicts } = await limiter.peek(key)
+    for (const { used } of verdicts) expect(used).toBe(0)
+  })
+
+  test('admits calls whose calendar has no field, and calls of a plan, which are written for every plan', async () => {
+    const limiter = new RateLimiter({ policies, store: memoryStore({ clock: new ManualClock().now }) })
+    for (const verb of verbs) {
+      for (const calendar of [undefined, {}, { anchor: undefined }]) {
+        await limiter[verb](key, { calendar: calendar as CallerCalendars })
+      }
+      await limiter.withPlan(policies)[verb](key, { calendar: berlin })
+      await limiter.withPlan('unlimited')[verb](key, { calendar: berlin })
+      await new RateLimiter({ policies: 'unlimited' })[verb]('k', { calendar: berlin })
+    }
+  })
+
+  test('admits calls with a calendar under an override, and tries them under a candidate', async () => {
+    const scope = Object.keys(key)[0] as string
+    const given = calendarWindow({ limit: 9, every: 'month', anchor: 'caller', timeZone: 'caller', scope })
+    const limiter = new RateLimiter({ policies: [given], candidate: { policies: policy('5/1m', { scope }) } })
+    await limiter.override('*', { policies: policy('7/1m', { scope }) })
+    for (const verb of verbs) await limiter[verb](key[scope] as string, { calendar: berlin })
+  })
 })

@@ -188,15 +188,30 @@ function isOne(calendar: CallerCalendars): calendar is CallerCalendar {
 function checkCalendars(calendar: CallerCalendars, policies: readonly Policy[], asked: Asked): void {
   checkForm(calendar, 'calendar')
   if (isOne(calendar)) checkAsked(calendar, asked)
-  else checkRecord(calendar, policies)
+  else checkRecord(calendar, policies, askedBy)
 }
 
-function checkRecord(calendar: Readonly<Record<string, CallerCalendar>>, policies: readonly Policy[]): void {
+/**
+ * Checks the `calendar` of a call under policies without a calendar, for which no `CalendarLedger` is made.
+ * @throws HeadgateError `HEADGATE_CALENDAR` if the calendar is malformed, or has a field
+ */
+export function checkNoCalendars(calendar: CallerCalendars, policies: readonly Policy[]): void {
+  if (policies.some((policy) => policy.calendar !== undefined)) return
+  checkForm(calendar, 'calendar')
+  if (isOne(calendar)) checkAsked(calendar, nothing)
+  else checkRecord(calendar, policies, () => nothing)
+}
+
+function checkRecord(
+  calendar: Readonly<Record<string, CallerCalendar>>,
+  policies: readonly Policy[],
+  askedOf: (policies: readonly Policy[]) => Asked,
+): void {
   for (const [scope, said] of Object.entries(calendar)) {
     const ofScope = policies.filter((policy) => policy.scope === scope)
     if (ofScope.length === 0 && !hasForm(said)) throw noMember(scope, policies)
     checkForm(said, `calendar.${scope}`)
-    checkAsked(said, askedBy(ofScope))
+    checkAsked(said, askedOf(ofScope))
   }
 }
 
@@ -224,6 +239,8 @@ function wrongForm(said: unknown, name: string): HeadgateError {
 
 /** For each field of a customer's calendar, true if a policy takes the field from the call. */
 type Asked = Readonly<Record<keyof CallerCalendar, boolean>>
+
+const nothing: Asked = { anchor: false, timeZone: false }
 
 /** If no policy has a calendar, every field is allowed: the call may be written for another plan, whose policies have calendars. */
 function askedBy(policies: readonly Policy[]): Asked {

@@ -4,7 +4,7 @@
  * keys. This folder imports `inspection`, `algorithms`, `policy` and `common`.
  */
 
-export { type KeyCalendar, runPart, windowsOf } from './calendar-ledger.ts'
+export { checkNoCalendars, type KeyCalendar, runPart, windowsOf } from './calendar-ledger.ts'
 export {
   type AskedCosts,
   allParts,
