@@ -170,7 +170,7 @@ export class CalendarRule implements Calendar {
       throw wrong('weekStart', 'the name of a day in lower case', weekStart, "weekStart: 'sunday'")
     }
     if (months > 0 && 12 % months !== 0 && anchor === undefined) {
-      const example = `every: ${shown(every)}, anchor: '2026-01-01'`
+      const example = `every: ${shownPeriod(every)}, anchor: '2026-01-01'`
       throw wrong('anchor', `a date, because a year is no multiple of ${months} months`, anchor, example)
     }
   }
@@ -219,6 +219,11 @@ function momentOf(anchor: Anchor): number {
 function wrong(option: string, expected: string, got: unknown, example: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_CALENDAR',
-    `calendarWindow: ${option} must be ${expected}, got ${shown(got)}. Write ${example}.`,
+    `calendarWindow: ${option} must be ${expected}, got ${shownPeriod(got)}. Write ${example}.`,
   )
+}
+
+function shownPeriod(value: unknown): string {
+  const isMonths = typeof value === 'object' && value !== null && 'months' in value
+  return isMonths ? `{ months: ${shown(value.months)} }` : shown(value)
 }

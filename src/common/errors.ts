@@ -235,6 +235,12 @@ export function unsupported(verb: string): HeadgateError {
   return new HeadgateError('HEADGATE_UNSUPPORTED', `This store ${fix}`)
 }
 
+/** Does the same as `shown`, and names some properties of an object. */
+export function shownWithNames(value: unknown): string {
+  const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+  return `${shown(value)}${names.length > 0 ? ` with ${names.slice(0, 5).map(shown).join(' and ')}` : ''}`
+}
+
 /** A short text of a value, for error messages. No code of the value is called, such as `toString`. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

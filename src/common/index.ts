@@ -16,6 +16,7 @@ export {
   misplaced,
   needsPromise,
   shown,
+  shownWithNames,
   storeError,
   tooOld,
   unsupported,

@@ -11,6 +11,7 @@ import {
   optional,
   readOptions,
   shown,
+  shownWithNames,
   unsupported,
   warnOfSeconds,
 } from '../common/index.ts'
@@ -80,8 +81,8 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
   if (typeof key === 'string' && scopes.length === 0) return [] // the plan without limits takes the keys of any other plan
   throw new HeadgateError(
     'HEADGATE_KEY',
-    `A key must be ${scopes.length === 1 ? 'a string' : 'a record'} with a string for ` +
-      `${scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(scopes)}).`,
+    `A key must be ${scopes.length === 1 ? 'a string, or ' : ''}a record with a string for ` +
+      `${scopes.map(shown).join(' and ')}, got ${shownWithNames(key)}. Write consume(${example(scopes)}).`,
   )
 }
 
@@ -99,8 +100,7 @@ export function someKeysOf(key: Key, scopes: readonly string[]): readonly (strin
   throw new HeadgateError(
     'HEADGATE_KEY',
     `A key must be ${scopes.length < 2 ? 'a string, or ' : ''}a record with a string for at least one of the scopes ` +
-      `${scopes.map(shown).join(' and ')}, got ${shown(key)}${names.length > 0 ? ` with ${names.map(shown).join(' and ')}` : ''}. ` +
-      `Write ${example(scopes.slice(0, 1), true)}.`,
+      `${scopes.map(shown).join(' and ')}, got ${shownWithNames(key)}. Write ${example(scopes.slice(0, 1), true)}.`,
   )
 }
 

@@ -145,3 +145,16 @@ test.each<[object, string]>([
   const made = () => calendarWindow({ ...options, weekStart: 'monday' } as never)
   expect(message(made)).toBe(`calendarWindow: weekStart must be ${words}`)
 })
+
+test('a number of months is shown as it is written', () => {
+  expect(message(() => calendarWindow({ limit: 9, every: { months: 5 } }))).toBe(
+    'calendarWindow: anchor must be a date, because a year is no multiple of 5 months, got undefined. ' +
+      "Write every: { months: 5 }, anchor: '2026-01-01'.",
+  )
+  expect(message(() => calendarWindow({ limit: 9, every: { months: 24 } }))).toMatch(
+    /1 to 12 \}, got \{ months: 24 \}\./,
+  )
+  expect(message(() => calendarWindow({ limit: 9, every: { months: {} } as never }))).toMatch(
+    /got \{ months: an object \}/,
+  )
+})

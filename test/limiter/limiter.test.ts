@@ -230,6 +230,13 @@ describe('misuse of a call changes nothing', () => {
     }
   })
 
+  test('a key of another scope, with a message that names this scope', async () => {
+    const limiter = new RateLimiter({ policies: policy('5/1s', { scope: 'user' }) })
+    await expect(limiter.consume({ session: 'b' })).rejects.toThrow(
+      'A key must be a string, or a record with a string for "user", got an object with "session". Write consume(',
+    )
+  })
+
   test('a record of keys without a scope, or that inherits one', async () => {
     const { limiter } = setUp([policy('5/1s'), policy('5/1m', { scope: 'user' })])
     const inherited = Object.create({ user: 'b' })
