@@ -26,6 +26,7 @@ export { LinkedList, type ListNode } from './linked-list.ts'
 export { getOrInsert, ownText, RecentMap } from './maps.ts'
 export { allOf, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
 export {
+  abortSignal,
   anything,
   callback,
   check,

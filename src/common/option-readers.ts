@@ -149,6 +149,11 @@ export function hook(example: string): <Given>(given: Given, name: string) => Gi
   return (given, name) => (given === undefined ? given : (read(given, name) as typeof given))
 }
 
+/** A reader of an optional signal. The usual mistake is to give the controller of the signal. */
+export const abortSignal: Reader<AbortSignal | undefined> = optional(
+  check((given) => typeof Object(given).throwIfAborted === 'function', 'an AbortSignal', 'controller.signal'),
+)
+
 /** A reader of a clock, which returns whole microseconds since the epoch. @param otherwise the default */
 export function clockOr<Otherwise extends Clock | undefined>(otherwise: Otherwise): Reader<Clock | Otherwise> {
   return (given) => (given === undefined ? otherwise : checkClock(given as Clock))

@@ -1,5 +1,6 @@
 import type { Policy } from '../algorithms/index.ts'
 import {
+  abortSignal,
   type Clock,
   callOptions,
   type Duration,
@@ -91,7 +92,7 @@ export abstract class Pace {
    *   admit in one call.
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
-   * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
+   * - `HEADGATE_OPTION`: `priority` is no number, `signal` is no AbortSignal, or an option is unknown.
    * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'closed'`.
    *
    * Example: `const waited = await pacer.acquire(3, { timeout: '2s' })`.
@@ -223,7 +224,8 @@ export abstract class Pace {
     try {
       if (options !== none) checkCall(options, asked)
       const queue = this.queue()
-      const { signal, priority = 0 } = options
+      const { priority = 0 } = options
+      const signal = abortSignal(options.signal, 'signal')
       signal?.throwIfAborted()
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
       const { context } = queue

@@ -149,6 +149,23 @@ describe('an unknown option', () => {
     await expect(pacer.acquire(1, options as object)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
   })
 
+  test.each([
+    ['a controller', new AbortController(), 'an object'],
+    ['a text', 'soon', '"soon"'],
+    ['null', null, 'null'],
+  ])('%s is no signal, and a call with it takes nothing', async (_, signal, got) => {
+    const pacer = new Timeline().pacer(even)
+    const options = { signal: signal as never }
+    const error = {
+      code: 'HEADGATE_OPTION',
+      message: `signal must be an AbortSignal, got ${got}. Write signal: controller.signal.`,
+    }
+    await expect(pacer.acquire(1, options)).rejects.toMatchObject(error)
+    await expect(pacer.tryAcquire(1, options)).rejects.toMatchObject(error)
+    await expect(pacer.throttle(() => 1, options)).rejects.toMatchObject(error)
+    expect([pacer.waiting, pacer.running, await pacer.acquire()]).toEqual([0, 0, 0])
+  })
+
   test.each([5, 'x', null, []])('%j is no object of options', async (options) => {
     const pacer = new Timeline().pacer(even)
     await expect(pacer.acquire(1, options as never)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
