@@ -1,5 +1,5 @@
 import { type Duration, HeadgateError, monthFix, shown } from '../common/index.ts'
-import type { BurstOptions, PolicyOptions } from '../policy/index.ts'
+import { type BurstOptions, checkTextOptions, type PolicyOptions } from '../policy/index.ts'
 import { Algorithm, type Policy } from './algorithm.ts'
 import { gcra, leakyBucket, tokenBucket } from './buckets/index.ts'
 import { isKind } from './kinds.ts'
@@ -64,12 +64,7 @@ function inFlight(text: string, limit: number, lease: string | undefined, option
 
 /** Throws if an option is both in the text and in `options`, because the option would silently replace the number in the text. */
 function checkOptions(text: string, options: object, words: string): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new HeadgateError(
-      'HEADGATE_POLICY',
-      `policy takes a text and an object of options, got ${shown(options)}. Write policy('100/15m', { name: 'api' }).`,
-    )
-  }
+  checkTextOptions('policy', options, "'100/15m', { name: 'api' }")
   const twice = ['limit', 'window', 'burst', 'lease'].find((option) => {
     return option in options && (option === 'limit' || option === 'window' || words.toLowerCase().includes(option))
   })

@@ -1,7 +1,7 @@
 import { makePolicy, type Policy, readThresholds } from '../algorithms/index.ts'
 import { CalendarWindow } from '../algorithms/windows/index.ts'
 import { HeadgateError, shown } from '../common/index.ts'
-import { checkPolicyOptions, type PolicyOptions, policySettings } from '../policy/index.ts'
+import { checkPolicyOptions, checkTextOptions, type PolicyOptions, policySettings } from '../policy/index.ts'
 import { type Anchor, CalendarRule, checkPeriod, nameOf, type Period, partsOf, type Weekday } from './calendar-rule.ts'
 
 export type { Period } from './calendar-rule.ts'
@@ -82,12 +82,13 @@ const form = /^\s*(\d+)\s*\/\s*(?:(\d+)\s+)?([a-z]+)(?:\s+(\S+))?\s*$/i
  *     quota('90000/3 months', { anchor: '2026-02-15' })
  *
  * @param options the options of `calendarWindow` that are not in the text, such as `anchor` and `name`
- * @throws HeadgateError `HEADGATE_POLICY` if the text has another form, and the codes of `calendarWindow`
+ * @throws HeadgateError `HEADGATE_POLICY` if the text has another form or `options` is no object, and the codes of `calendarWindow`
  */
 export function quota(text: string, options: Omit<CalendarWindowOptions, 'limit' | 'every'> = {}): Policy {
   const [, limit, count, word = '', timeZone] = (typeof text === 'string' && form.exec(text)) || []
   const every = partsOf(count, word.toLowerCase())
   if (limit === undefined || every === undefined) throw notUnderstood(text)
+  checkTextOptions('quota', options, "'1000/month', { anchor: 15 }")
   if (timeZone !== undefined && options.timeZone !== undefined) {
     throw new HeadgateError(
       'HEADGATE_POLICY',

@@ -20,6 +20,7 @@ export {
   type CallerCalendar,
   type CallerCalendars,
   checkPolicyOptions,
+  checkTextOptions,
   defaultScope,
   type PolicyOptions,
   type PolicySettings,

@@ -133,6 +133,18 @@ export function checkPolicyOptions(
   throw new HeadgateError('HEADGATE_POLICY', `${algorithm} takes an object, got ${shown(options)}. ${fix}`)
 }
 
+/**
+ * Checks the options beside the text of a policy.
+ * @throws HeadgateError `HEADGATE_POLICY` for another value, such as a number or a Date, whose meaning would be lost without notice
+ */
+export function checkTextOptions(name: string, options: object, example: string): void {
+  if (Object.prototype.toString.call(options) === '[object Object]') return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `${name} takes a text and an object of options, got ${shown(options)}. Write ${name}(${example}).`,
+  )
+}
+
 function burstOf({ burst }: BurstOptions, limit: number, algorithm: string): number {
   if (burst === undefined) return limit
   if (limit > 0) return burstReader(burst, `${algorithm}: burst`)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { calendarWindow } from '../../src/calendar/index.ts'
+import { calendarWindow, quota } from '../../src/calendar/index.ts'
 import { fixedWindow, memoryStore, type Policy, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 
@@ -144,6 +144,24 @@ test.each<[object, string]>([
 ])('%j takes no weekStart', (options, words) => {
   const made = () => calendarWindow({ ...options, weekStart: 'monday' } as never)
   expect(message(made)).toBe(`calendarWindow: weekStart must be ${words}`)
+})
+
+test.each<[string, unknown, string]>([
+  ['a day', 15, '15'],
+  ['a date', new Date(), 'an object'],
+  ['null', null, 'null'],
+  ['a list', [15], 'an array'],
+  ['a function', () => 15, 'a function'],
+  ['a symbol', Symbol('day'), 'Symbol(day)'],
+  ['a Map', new Map([['anchor', 15]]), 'an object'],
+])('%s beside the text of a quota is an error, and not a quota from the first of the month', (_name, options, got) => {
+  for (const text of ['5/month', '5/month Europe/Berlin']) {
+    const call = () => quota(text, options as never)
+    expect(call).toThrow(expect.objectContaining({ code: 'HEADGATE_POLICY' }))
+    expect(message(call)).toBe(
+      `quota takes a text and an object of options, got ${got}. Write quota('1000/month', { anchor: 15 }).`,
+    )
+  }
 })
 
 test('a number of months is shown as it is written', () => {

@@ -189,6 +189,8 @@ test.each([
     act: () => new RateLimiter({ policies: 100 as Unchecked }),
     code: 'HEADGATE_POLICY',
   },
+  { what: 'a number beside a text', act: () => policy('5/1m', 15 as Unchecked), code: 'HEADGATE_POLICY' },
+  { what: 'a Map beside a text', act: () => policy('5/1m', new Map() as Unchecked), code: 'HEADGATE_POLICY' },
   { what: 'no options at all', act: () => new RateLimiter(undefined as Unchecked), code: 'HEADGATE_OPTION' },
   {
     what: 'an unknown option',
