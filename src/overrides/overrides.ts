@@ -113,8 +113,9 @@ export class Overrides implements UsedOverrides {
     return shownTo(limiter, overrides.find(({ id }) => id === String(last)) as OverrideRecord)
   }
 
-  /** False if there is no override with the id. */
+  /** False if there is no override with the id. @throws HeadgateError `HEADGATE_OVERRIDE` if the id is not a text */
   async remove(id: string): Promise<boolean> {
+    if (typeof id !== 'string') throw invalid(`an id is a text, got ${shown(id)}. Write removeOverride(override.id).`)
     let found = false
     await this.#change((document) => {
       const overrides = document.overrides.filter((each) => each.id !== id)

@@ -291,3 +291,14 @@ test('two overrides give two scopes a policy of the same name', async () => {
     ),
   })
 })
+
+test.each([1, undefined, null, {}])('removeOverride(%j) is refused, because an id is a text', async (id) => {
+  const limiter = one()
+  const { id: own } = await limiter.override('x', { limit: 5 })
+  await expect(limiter.removeOverride(id as never)).rejects.toMatchObject({
+    code: 'HEADGATE_OVERRIDE',
+    message: expect.stringContaining('Write removeOverride(override.id).'),
+  })
+  expect(await limiter.removeOverride('2')).toBe(false)
+  expect(await limiter.removeOverride(own)).toBe(true)
+})
