@@ -1,3 +1,5 @@
+import { asError, HeadgateError, shown } from '../common/index.ts'
+
 /** A value of a JSON text, with the line on which it begins. */
 export interface JsonNode {
   readonly value: unknown
@@ -35,6 +37,25 @@ export function readJson(text: string): JsonNode {
   const root = reader.value(0)
   reader.end()
   return root
+}
+
+/**
+ * Writes a value as JSON. `JSON.stringify` would leave out a function or a symbol without notice.
+ * @throws HeadgateError `HEADGATE_POLICY_FILE` for a value that JSON cannot have
+ */
+export function writeJson(value: unknown): string {
+  try {
+    return JSON.stringify(value, checkWritable) ?? ''
+  } catch (error) {
+    const [cause] = asError(error).message.split('\n', 1)
+    const fix = 'Give numbers, texts, true, false, null, lists, and objects of these.'
+    throw new HeadgateError('HEADGATE_POLICY_FILE', `The policies cannot be JSON: ${cause}. ${fix}`)
+  }
+}
+
+function checkWritable(name: string, value: unknown): unknown {
+  if (!['bigint', 'function', 'symbol'].includes(typeof value)) return value
+  throw new TypeError(`${shown(name)} is a ${typeof value}`)
 }
 
 class JsonReader {

@@ -12,6 +12,7 @@ import {
 } from '../common/index.ts'
 import type { PlanLike } from '../limiter/index.ts'
 import { rememberEarlier } from '../policy/index.ts'
+import { writeJson } from './json-document.ts'
 import { KnownPlans } from './known-plans.ts'
 import { changesBetween, lineOf, type PolicyChange } from './policy-changes.ts'
 import { type LimiterPlans, type PlanOfFile, type PolicyDocument, readPolicyDocument } from './policy-document.ts'
@@ -98,7 +99,7 @@ export class PolicyFile {
   constructor(source: string | URL | object, options: PolicyFileOptions = {}) {
     this.#options = readOptions('policiesFrom', options, readers)
     if (typeof source !== 'string' && !(source instanceof URL)) {
-      this.#text = JSON.stringify(source) ?? ''
+      this.#text = writeJson(source)
       this.#document = this.#known.known(readPolicyDocument(this.#text, undefined))
       this.#stop = () => {}
       return

@@ -285,3 +285,20 @@ test('a byte order mark and a very long text are read', () => {
   expect(readJson(`\ufeff${text}`).value).toEqual(right)
   expect(errorOf(JSON.stringify({ limiters: { api: 'x'.repeat(9_000_000) } })).code).toBe('HEADGATE_POLICY')
 })
+
+test('an object that JSON cannot have is refused, because JSON.stringify would leave a part out, or fail without a code', () => {
+  const cycle = { limiters: {} }
+  cycle.limiters = cycle
+  const wrong: [unknown, RegExp][] = [
+    [{ limiters: { api: { algorithm: 'gcra', limit: 5n, window: '1m' } } }, /"limit" is a bigint\. Give numbers/],
+    [{ limiters: { api: () => '5/1m' } }, /"api" is a function\./],
+    [{ limiters: { api: ['5/1m', Symbol('5/1h')] } }, /"1" is a symbol\./],
+    [() => right, /"" is a function\./],
+    [cycle, /circular structure to JSON\. Give/],
+  ]
+  for (const [object, message] of wrong) {
+    expect(() => policiesFrom(object as object)).toThrow(message)
+    expect(() => policiesFrom(object as object)).toThrow(expect.objectContaining({ code: 'HEADGATE_POLICY_FILE' }))
+  }
+  policiesFrom({ $schema: undefined, ...right }).close()
+})
