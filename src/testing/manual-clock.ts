@@ -17,7 +17,7 @@ export class ManualClock {
    * @throws HeadgateError `HEADGATE_CLOCK` if the start is invalid
    */
   constructor(start: number = Date.UTC(2026, 0, 1)) {
-    this.#microseconds = start * 1000
+    this.#microseconds = microsecondsOf(start)
     this.#check(this.#microseconds, start)
   }
 
@@ -57,8 +57,9 @@ export class ManualClock {
    * @throws HeadgateError `HEADGATE_CLOCK` if the time is invalid
    */
   set(time: number): void {
-    this.#check(Math.round(time * 1000), time)
-    this.#microseconds = Math.round(time * 1000)
+    const microseconds = Math.round(microsecondsOf(time))
+    this.#check(microseconds, time)
+    this.#microseconds = microseconds
     while (this.#wakeNext(this.#microseconds)) {}
   }
 
@@ -99,6 +100,11 @@ export class ManualClock {
     const expected = 'milliseconds since the epoch'
     throw invalidOption('A time', expected, given, 'Use Date.UTC(2026, 0, 1).', 'HEADGATE_CLOCK')
   }
+}
+
+/** NaN for a value that is no number, which JavaScript would otherwise convert: null would be 0. */
+function microsecondsOf(time: number): number {
+  return typeof time === 'number' ? time * 1000 : Number.NaN
 }
 
 /** Resolves when every promise that can continue has continued. */

@@ -67,6 +67,18 @@ describe('the manual clock', () => {
     expect(() => new ManualClock(0).set(time)).toThrow(refusal)
   })
 
+  test.each([null, '10', 1n, new Date(0), [5], true])(
+    'cannot start at, or be set to, what is no number: %s',
+    (time) => {
+      const refusal = expect.objectContaining({ code: 'HEADGATE_CLOCK' })
+      expect(() => new ManualClock(time as never)).toThrow(refusal)
+      const clock = new ManualClock(5)
+      expect(() => clock.set(time as never)).toThrow(refusal)
+      expect(() => clock.set(undefined as never)).toThrow(refusal)
+      expect(clock.milliseconds).toBe(5)
+    },
+  )
+
   test.each([-1, NaN, 0.5, '10', 'soon'])('cannot advance by %s', (by) => {
     expect(() => new ManualClock(0).advance(by)).toThrow(expect.objectContaining({ code: 'HEADGATE_CLOCK' }))
   })
