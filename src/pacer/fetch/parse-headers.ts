@@ -52,17 +52,19 @@ const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy',
   ['legacy', legacy],
 ]
 
+/** A value that cannot be read as text is a malformed field. A response without fields has none. */
 function reader(fields: HeaderFields): Read {
   // `get` of a Headers object checks the name at each call, which is slow for dozens of names. A Map is faster.
-  const found = fields instanceof Headers ? new Map(fields) : fields
-  if (typeof found.get === 'function') {
-    const { get } = found as { get(name: string): string | null | undefined }
-    return (name) => get.call(found, name) ?? undefined
-  }
-  const record = found as Readonly<Record<string, string | readonly string[] | number | undefined>>
+  const found = fields instanceof Headers ? new Map(fields) : Object(fields)
+  const hasGet = typeof found.get === 'function'
   return (name) => {
-    const value = Object.hasOwn(record, name) ? record[name] : undefined
-    return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
+    try {
+      const value: unknown = hasGet ? found.get(name) : Object.hasOwn(found, name) ? found[name] : undefined
+      if (value === undefined || value === null) return undefined
+      return Array.isArray(value) ? value.join(', ') : String(value)
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -133,4 +133,35 @@ describe('parseRateLimit', () => {
       retryAfter: undefined,
     })
   })
+
+  test.each([
+    undefined,
+    null,
+    5,
+    'retry-after: 5',
+    Symbol('fields'),
+    [],
+    { 'retry-after': [Symbol('5')] },
+    { 'retry-after': { __proto__: null } },
+    { 'x-ratelimit-limit': null, 'x-ratelimit-remaining': null },
+    {
+      get() {
+        throw new Error('no fields')
+      },
+    },
+  ])('what has no fields reports nothing: %s', (fields) => {
+    expect(parseRateLimit(fields as never, now)).toEqual({ dialect: undefined, quotas: [], retryAfter: undefined })
+  })
+
+  test('a field may be a number, also one that get returns', () => {
+    const fields = new Map<string, unknown>([
+      ['retry-after', 5],
+      ['x-ratelimit-remaining', 0],
+      ['x-ratelimit-reset', 2],
+    ])
+    for (const each of [fields, Object.fromEntries(fields)]) {
+      const { quotas, retryAfter } = parseRateLimit(each as never, now)
+      expect([retryAfter, quotas[0]?.remaining, quotas[0]?.resetAfter]).toEqual([5000, 0, 2000])
+    }
+  })
 })
