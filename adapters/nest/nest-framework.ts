@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common'
+import type { MaybePromise } from '../../src/common/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
@@ -80,7 +81,7 @@ function held(context: ExecutionContext): (() => number) | undefined {
   return progressOf(context)
 }
 
-function param(context: ExecutionContext, name: string): string | undefined {
+function param(context: ExecutionContext, name: string): MaybePromise<string | undefined> {
   const { type, http } = callOf(context)
   if (type === 'http') return http?.table.param(http.request, name)
   const values = type === 'graphql' ? graphqlArguments(context.getArgs()).values : undefined

@@ -42,21 +42,39 @@ export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebS
   }
 }
 
+interface Limit {
+  readonly limit: MessageLimit<WebSocketMessage>
+  readonly own: ConnectionKey
+}
+
+/** The limits of each socket, in the order in which they decide. */
+const limitsOf = new WeakMap<WebSocketLike, Limit[]>()
+
 /**
  * Passes only admitted messages to the listeners of the socket. To do so, replaces the socket's `emit`, which calls all listeners. So a
  * listener that the application adds later gets only admitted messages too. The event `close` is delayed until the store has decided the
- * last messages.
+ * last messages. A later limit of the socket gets the messages that the earlier limits have admitted.
  */
 export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>, own: ConnectionKey): void {
+  const known = limitsOf.get(socket)
+  if (known !== undefined) {
+    known.push({ limit, own })
+    return
+  }
+  const limits = [{ limit, own }]
+  limitsOf.set(socket, limits)
   const emit = socket.emit
+  const passTo = (n: number, name: 'message' | 'close', values: unknown[]): void => {
+    const next = limits[n]?.limit
+    const pass = (error?: Error) => (error ? void emit.call(socket, 'error', error) : passTo(n + 1, name, values))
+    if (next === undefined) emit.call(socket, name, ...values)
+    else if (name === 'message') next.take(values as unknown as WebSocketMessage, pass)
+    else next.end(pass)
+  }
   socket.emit = (name: string, ...values: unknown[]): boolean => {
-    const pass = (error?: Error) =>
-      void (error ? emit.call(socket, 'error', error) : emit.call(socket, name, ...values))
-    if (name === 'message') limit.take(values as unknown as WebSocketMessage, pass)
-    else if (name === 'close') {
-      limit.end(pass)
-      own.close()
-    } else return emit.call(socket, name, ...values)
+    if (name !== 'message' && name !== 'close') return emit.call(socket, name, ...values)
+    passTo(0, name, values)
+    if (name === 'close') for (const each of limits) each.own.close()
     return true
   }
 }

@@ -1,5 +1,5 @@
 import { parse } from 'cookie'
-import { atOnce } from '../../src/common/index.ts'
+import { atOnce, isPromise, type MaybePromise } from '../../src/common/index.ts'
 import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import type { TrustedProxies } from '../../src/http/keys/index.ts'
@@ -116,14 +116,22 @@ function peerOf(request: Request): string | undefined | null {
   return pair === undefined ? null : pair.req?.socket.remoteAddress
 }
 
-/** A parameter of the route. Bun has the parameters on the request, and most frameworks on the context. */
-function paramOf({ request, context }: FetchExchange, name: string): string | undefined {
-  for (const holder of [context, request] as ({ params?: Record<string, unknown> } | undefined | null)[]) {
+/** A parameter of the route. Bun has the parameters on the request, Next.js has a promise of them, and most frameworks have them on the context. */
+function paramOf({ request, context }: FetchExchange, name: string): MaybePromise<string | undefined> {
+  for (const holder of [context, request] as ({ params?: MaybePromise<unknown> } | undefined | null)[]) {
     const params = holder?.params
-    const value = params && Object.hasOwn(params, name) ? params[name] : undefined
-    if (typeof value === 'string') return value
+    if (isPromise(params)) return Promise.resolve(params).then((found) => paramIn(found, name))
+    const value = paramIn(params, name)
+    if (value !== undefined) return value
   }
   return undefined
+}
+
+/** The parts of a parameter for several segments are joined by `/`. */
+function paramIn(params: unknown, name: string): string | undefined {
+  const value = params && Object.hasOwn(params, name) ? (params as Record<string, unknown>)[name] : undefined
+  const text = Array.isArray(value) ? value.join('/') : value
+  return typeof text === 'string' ? text : undefined
 }
 
 /** The cookies of a NextRequest, or of a request of Bun, which has values in place of objects. */

@@ -1,4 +1,4 @@
-import type { Duration } from '../common/index.ts'
+import type { Duration, MaybePromise } from '../common/index.ts'
 import type { BanOptions, Key, Units } from '../limiter/index.ts'
 import type { Decision } from '../policy/index.ts'
 
@@ -69,7 +69,7 @@ export interface Framework<Request, Response> {
   /** True if the framework's proxy setting says that a proxy is trusted. */
   trustsProxy(request: Request): boolean
   /** The value of a parameter of the route that matched, such as `id` in `/users/:id`. Undefined if the route has no such parameter. */
-  param(request: Request, name: string): string | undefined
+  param(request: Request, name: string): MaybePromise<string | undefined>
   /** The value of a request header. @param name in lower case */
   header(request: Request, name: string): string | undefined
   /**

@@ -5,7 +5,16 @@ import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { byHeader, byIp, byRoute, combine, fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
+import {
+  byHeader,
+  byIp,
+  byParam,
+  byRoute,
+  combine,
+  fixedWindow,
+  type PlanLimiter,
+  RateLimiter,
+} from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
 import { serve } from '../support/served-app.ts'
 
@@ -225,6 +234,20 @@ describe('the end of a response', () => {
     await expect(limited(request())).rejects.toMatchObject({ status })
     await until(() => true)
     expect(5 - (await limit.limiter.peek('k')).remaining).toBe(used)
+  })
+
+  test.each([
+    ['values', (id: unknown) => ({ id })],
+    ['a promise of values, as in Next.js', async (id: unknown) => ({ id })],
+  ])('byParam finds a parameter in %s', async (_what, paramsOf) => {
+    const limited = rateLimit({ ...hourly(1), keys: combine(byIp(), byParam('id')) }, { address }).wrap(
+      () => new Response(),
+    )
+    const statuses: number[] = []
+    for (const id of ['ann', 'bob', 'ann', ['a', 'b'], ['a', 'c'], ['a', 'b']]) {
+      statuses.push((await limited(request(), { params: paramsOf(id) })).status)
+    }
+    expect(statuses).toEqual([200, 200, 429, 200, 200, 429])
   })
 
   test('without count, the body is left as it is', async () => {

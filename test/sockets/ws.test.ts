@@ -94,8 +94,8 @@ test('two limits on one socket: a message has to pass both', async () => {
     limitMessages(socket, '2/2h', { notify: ({ message: [data] }) => got.push(`second refuses ${data}`) })
     socket.on('message', (data) => got.push(data.toString()))
   })
-  for (const text of ['1', '2', '3']) client.send(text)
-  await vi.waitFor(() => expect(got).toEqual(['1', '2', 'second refuses 3']))
+  for (const text of ['1', '2', '3', '4']) client.send(text)
+  await vi.waitFor(() => expect(got).toEqual(['1', '2', 'second refuses 3', 'first refuses 4']))
 })
 
 test('a listener that throws on a delayed message is an uncaught exception, and later messages are delivered', async () => {
