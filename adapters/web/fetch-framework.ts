@@ -116,9 +116,11 @@ function peerOf(request: Request): string | undefined | null {
   return pair === undefined ? null : pair.req?.socket.remoteAddress
 }
 
+type Params = Readonly<Record<string, unknown>> | undefined
+
 /** A parameter of the route. Bun has the parameters on the request, Next.js has a promise of them, and most frameworks have them on the context. */
 function paramOf({ request, context }: FetchExchange, name: string): MaybePromise<string | undefined> {
-  for (const holder of [context, request] as ({ params?: MaybePromise<unknown> } | undefined | null)[]) {
+  for (const holder of [context, request] as ({ params?: MaybePromise<Params> } | undefined | null)[]) {
     const params = holder?.params
     if (isPromise(params)) return Promise.resolve(params).then((found) => paramIn(found, name))
     const value = paramIn(params, name)
@@ -128,8 +130,8 @@ function paramOf({ request, context }: FetchExchange, name: string): MaybePromis
 }
 
 /** The parts of a parameter for several segments are joined by `/`. */
-function paramIn(params: unknown, name: string): string | undefined {
-  const value = params && Object.hasOwn(params, name) ? (params as Record<string, unknown>)[name] : undefined
+function paramIn(params: Params, name: string): string | undefined {
+  const value = params && Object.hasOwn(params, name) ? params[name] : undefined
   const text = Array.isArray(value) ? value.join('/') : value
   return typeof text === 'string' ? text : undefined
 }

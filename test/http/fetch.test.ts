@@ -241,7 +241,7 @@ describe('the end of a response', () => {
     ['a promise of values, as in Next.js', async (id: unknown) => ({ id })],
   ])('byParam finds a parameter in %s', async (_what, paramsOf) => {
     const limited = rateLimit({ ...hourly(1), keys: combine(byIp(), byParam('id')) }, { address }).wrap(
-      () => new Response(),
+      (_request: Request, _context: object) => new Response(),
     )
     const statuses: number[] = []
     for (const id of ['ann', 'bob', 'ann', ['a', 'b'], ['a', 'c'], ['a', 'b']]) {
