@@ -121,12 +121,12 @@ export class Reservation {
 
   /**
    * Renews the leases of the units in flight, for work that takes longer than a lease: each unit is freed a full lease from now at the
-   * latest. Resolves to false if the reservation is already settled, or if a lease had ended and other calls have taken the units. Rejects
-   * for the same reasons as `settle`.
+   * latest. Resolves to false if the reservation is already settled or released, or if a lease had ended and other calls have taken the
+   * units. Rejects for the same reasons as `settle`.
    */
   async renew(): Promise<boolean> {
     if (this.#settled) return false
-    if (this.#released) return this.allowed
+    if (this.#released) return !this.#call.policies.some(({ algorithm }) => algorithm.leases)
     // Simultaneous calls share one renewal. A renewal replaces the tickets, so a second one with the old tickets would take units again.
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined

@@ -41,6 +41,7 @@ test('the methods of a reservation work when they are read from it', async () =>
   const { settle, release, renew } = await limiter.reserve('k', { cost: 1 })
   expect(await renew()).toBe(true)
   await release()
+  expect(await renew()).toBe(false)
   await settle(4)
   const { cancel } = await limiter.reserve('k', { cost: 1 })
   expect((await limiter.peek('k')).policies.map(({ remaining }) => remaining)).toEqual([5, 1])
