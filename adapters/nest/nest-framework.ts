@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common'
 import type { MaybePromise } from '../../src/common/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
-import { isUnixSocket } from '../../src/http/keys/index.ts'
+import { cookieOf, isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
 import { hasLeft, watch } from './nest-disconnect.ts'
 import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
@@ -122,6 +122,7 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   },
   param,
   header,
+  cookie: (context, name) => cookieOf(callOf(context).http?.request ?? {}, header(context, 'cookie'), name),
   route,
   attach(context, _response, decision) {
     const { reply } = callOf(context)

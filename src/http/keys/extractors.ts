@@ -1,7 +1,7 @@
 import { parse } from 'cookie'
 import { HeadgateError, shown, warnOnce } from '../../common/index.ts'
 import { proxyFields, trustFix } from './by-ip.ts'
-import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
+import { type KeyExtractor, tokenPattern } from './key-extractor.ts'
 
 /**
  * Limits by a request header, such as an API key. A request without the header is limited by the client's address.
@@ -22,8 +22,8 @@ export function byHeader(name: string): KeyExtractor {
 }
 
 /**
- * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa and Hono do, as `request.cookies` of Next.js and
- * Bun does, or else as the package `cookie` of Express and Fastify does. Otherwise a client could write a cookie that the limiter and the
+ * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa and Hono do, from `request.cookies` in Express,
+ * Fastify, Next.js and Bun, or else as the package `cookie` does. Otherwise a client could write a cookie that the limiter and the
  * application read differently, and get a new quota for each request of one session. A request without the cookie is limited by the
  * client's address. So is a request of another fetch handler that has two cookies of the name.
  *
@@ -34,14 +34,29 @@ export function byHeader(name: string): KeyExtractor {
 export function byCookie(name: string): KeyExtractor {
   checkName(typeof name === 'string' && tokenPattern.test(name), 'byCookie', 'cookie name', name, `byCookie('session')`)
   return (request, view) => {
-    const value = view.cookie === undefined ? parsed(request, view, name) : view.cookie(request, name)
+    const value =
+      view.cookie === undefined
+        ? cookieOf(request as ParsedCookies, view.header(request, 'cookie'), name)
+        : view.cookie(request, name)
     return value && withoutQuotes(value)
   }
 }
 
-function parsed<Request>(request: Request, view: RequestView<Request>, name: string): string | undefined {
-  const header = view.header(request, 'cookie')
-  return header === undefined ? undefined : parse(header)[name]
+/** The cookies that middleware such as cookie-parser has read. */
+interface ParsedCookies {
+  readonly cookies?: Readonly<Record<string, unknown>> | undefined
+  readonly signedCookies?: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * A cookie as the application reads it: as middleware has read it, or else as the package `cookie` does. Undefined for a value that is no
+ * text, such as the object that cookie-parser makes of JSON.
+ */
+export function cookieOf(request: ParsedCookies, header: string | undefined, name: string): string | undefined {
+  const { cookies, signedCookies } = request
+  if (typeof cookies !== 'object' || cookies === null) return header === undefined ? undefined : parse(header)[name]
+  const value = [cookies, signedCookies].find((all) => all && Object.hasOwn(all, name))?.[name]
+  return typeof value === 'string' ? value : undefined
 }
 
 const quote = 34

@@ -100,6 +100,25 @@ const readers: Record<string, { read: (header: string) => string | undefined; ke
   },
 }
 
+// cookie-parser makes one text of many spellings.
+test('with cookie-parser, the key is what it has read: also of JSON and of a signed cookie', () => {
+  const cookieParser = createRequire(import.meta.url)('cookie-parser') as (
+    secret: string,
+  ) => (...args: unknown[]) => void
+  const { sign } = createRequire(import.meta.resolve('cookie-parser'))('cookie-signature') as {
+    sign(value: string, secret: string): string
+  }
+  const sent = (session: string) => {
+    const request = { headers: { cookie: `session=${session}` } }
+    cookieParser('secret')(request, {}, () => undefined)
+    return key(request, expressFramework as never)
+  }
+  expect(['VALID', 'j:"VALID"', 'j:%20"VALID"', 'j:"V\\u0041LID"'].map(sent)).toEqual(Array(4).fill('VALID'))
+  expect(sent(encodeURIComponent(`s:${sign('VALID', 'secret')}`))).toBe('VALID')
+  expect(sent(encodeURIComponent('s:VALID.forged'))).toBeUndefined()
+  expect(sent('j:{"a":1}')).toBeUndefined()
+})
+
 test('in another fetch handler, a cookie that was sent twice is no cookie, because applications read one or the other', () => {
   const sent = (cookie: string) =>
     key({ request: new Request('http://a', { headers: { cookie } }) }, fetchFramework() as never)
