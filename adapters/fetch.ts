@@ -210,6 +210,11 @@ function thrownStatus(thrown: unknown): number {
  * WebSocket, ends the request immediately.
  */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
+  const { isSubRequest, getClientAddress } = Object(call.context) as {
+    isSubRequest?: unknown
+    getClientAddress?: unknown
+  }
+  if (typeof isSubRequest === 'boolean' && typeof getClientAddress === 'function') call.answer.mayStayUnread = true
   if (given === undefined || given === null) void call.finish()
   return call.answer.apply(given, call.request)
 }

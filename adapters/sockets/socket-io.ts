@@ -21,7 +21,7 @@ export interface SocketIoLike {
   readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
-  readonly volatile: { emit(name: 'rate_limited', notice: object): unknown }
+  readonly volatile?: { emit(name: 'rate_limited', notice: object): unknown }
   emit(name: 'rate_limited', notice: object): unknown
   listenerCount(name: 'error'): number
   listenersAny(): readonly AnyListener[]
@@ -43,7 +43,7 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     const acknowledge = message.at(-1)
     if (!socket.connected || buffered(socket) > mostBuffered) return
     if (typeof acknowledge === 'function') acknowledge(notice())
-    else (recovers(socket) ? socket.volatile : socket).emit('rate_limited', notice())
+    else ((recovers(socket) && socket.volatile) || socket).emit('rate_limited', notice())
   }
   return {
     eventOf: ([name]) => name,

@@ -30,20 +30,28 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
   return answer
 }
 
-/** How many milliseconds a server may wait before it reads a body for the first time. Servers read at once. */
+/** How many milliseconds a server of SvelteKit may wait before it reads a body for the first time. It reads at once. */
 const firstRead = 100
 
 /**
- * Like `watchBody`, for a response that the client has already. A framework may answer with status 304 instead, and then reads nothing of
- * the body.
+ * Like `watchBody`, for a response that the client has already. A framework may answer with status 304 instead. It then cancels the body, or
+ * reads nothing of it.
  * @param unread called in place of `watcher.end` if nothing was read
+ * @param mayStayUnread true for a framework that may leave the body as it is. `unread` is then called if nothing was read for 100 ms
  */
-export function watchUnread(response: Response, watcher: BodyWatcher, unread: () => void): Response {
+export function watchUnread(
+  response: Response,
+  watcher: BodyWatcher,
+  unread: () => void,
+  mayStayUnread: boolean,
+): Response {
   let isRead = false
   const endUnread = () => {
     if (!isRead) unread()
   }
-  waitUntil(new Promise<void>((resolve) => realTimers.setTimeout(resolve, firstRead)).then(endUnread))
+  if (mayStayUnread) {
+    waitUntil(new Promise<void>((resolve) => realTimers.setTimeout(resolve, firstRead)).then(endUnread))
+  }
   return watchBody(response, {
     reads(change) {
       isRead = true

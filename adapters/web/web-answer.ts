@@ -42,6 +42,8 @@ export class Answer {
   response: Response | undefined
   /** True after the fields were set on a response. If a limiter then decides on the same Request again, it gets a new Answer. */
   used = false
+  /** True for SvelteKit, which leaves the body of a page unread if it answers with status 304. */
+  mayStayUnread = false
   readonly #limits: object[] = []
   /**
    * How many handlers of this request are running: a wrapped handler may call another wrapped handler. 0 if the application
@@ -195,7 +197,7 @@ export class Answer {
     const watcher = { reads: (change: number) => this.#read(change), end }
     if (method === 'HEAD') end(false)
     else if (isCached(response, method, headers)) {
-      this.response = watchUnread(response, watcher, () => this.end(304, false))
+      this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)
     } else this.response = watchBody(response, watcher)
     this.#watched = this.response
   }

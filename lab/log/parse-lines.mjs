@@ -8,7 +8,7 @@ const formats = [jsonLines, fieldList, loadBalancer, envoy, haproxy, commonLog]
 
 export const formatNames = formats.map(({ name }) => name)
 
-/** Windows may write it in front of the first line of a file. */
+/** Windows may write it in front of a file. A log may be several files that were joined. */
 const byteOrderMark = '\uFEFF'
 /** How many bad lines are kept for the report. */
 const shown = 3

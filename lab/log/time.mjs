@@ -26,8 +26,9 @@ function parseText(text) {
 function fromCommon([, day, name, year, hours, minutes, seconds, fraction = '', sign, zoneHours, zoneMinutes]) {
   const month = months.indexOf(name)
   if (month < 0) return undefined
-  const utc = Date.UTC(Number(year), month, Number(day), Number(hours), Number(minutes), Number(seconds))
-  if (new Date(utc).getUTCDate() !== Number(day)) return undefined // such as 32/Jan, which `Date.UTC` reads as the first of February
+  const date = Date.UTC(Number(year), month, Number(day))
+  if (new Date(date).getUTCDate() !== Number(day)) return undefined // such as 32/Jan, which `Date.UTC` reads as the first of February
+  const utc = date + ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000
   const zone = sign === undefined ? 0 : (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === '-' ? -1 : 1)
   return utc + Number(fraction.padEnd(6, '0')) / 1000 - zone * 60_000
 }

@@ -150,7 +150,9 @@ export function hook(example: string): <Given>(given: Given, name: string) => Gi
 }
 
 /** A reader of an optional signal. The usual mistake is to give the controller of the signal. */
-export const abortSignal: Reader<AbortSignal | undefined> = optional(
+export const abortSignal: Reader<AbortSignal | undefined> = (given, name) => isSignal(given ?? undefined, name)
+
+const isSignal = optional<AbortSignal>(
   check((given) => typeof Object(given).throwIfAborted === 'function', 'an AbortSignal', 'controller.signal'),
 )
 

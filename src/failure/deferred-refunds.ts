@@ -1,9 +1,16 @@
 import { isolatesRequests, waitUntil } from '#platform'
+import { monotonicClock } from '../common/index.ts'
 import type { Breaker } from './breaker.ts'
 import { isUncounted, type StoreLink } from './store-link.ts'
 
 /** The most refunds that can wait until the store responds. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
+
+/** How many refunds a request of Cloudflare Workers runs in the background. */
+const few = 8
+
+/** After this time, in microseconds, Cloudflare Workers have stopped all work for a request that has ended. */
+const longestWork = 30_000_000
 
 /** A request that gives units of a key back to the store. */
 interface Refund {
@@ -24,6 +31,8 @@ export class DeferredRefunds {
    */
   readonly #awaited = new Set<Breaker>()
   #running = false
+  /** When the last few refunds began, in microseconds. Undefined if they have ended. Only used in Cloudflare Workers. */
+  #begun: number | undefined
   #again = false
 
   constructor(link: StoreLink) {
@@ -72,30 +81,38 @@ export class DeferredRefunds {
   }
 
   #start(): void {
-    if (isolatesRequests) this.#runNext()
+    if (isolatesRequests) this.#runSome()
     else void this.#run()
   }
 
   /**
-   * Runs one refund, whose response then starts the next one. Cloudflare Workers need this, because they stop all work for a request that
-   * has ended: the response to another request then starts the next refund.
+   * Runs a few refunds, and then waits for the next response to a call. Cloudflare Workers need this, because they stop all work for a
+   * request that has ended, and limit how many requests it sends.
    */
-  #runNext(): void {
-    const next = this.#next()
-    if (next === undefined) return
-    this.#refunds.delete(next)
-    if (this.#refunds.size > 0) this.#awaitAll(next.key)
-    const work = next.run().catch((error) => {
-      if (!isUncounted(error)) return
-      this.#refunds.add(next)
-      this.#awaitAll(next.key)
-    })
-    waitUntil(work)
+  #runSome(): void {
+    const isUnderWay = this.#begun !== undefined && monotonicClock() - this.#begun < longestWork
+    const some = isUnderWay ? [] : [...this.#refunds].filter((refund) => !this.#waits(refund)).slice(0, few)
+    const [next] = this.#refunds
+    if (next !== undefined && this.#refunds.size > some.length) this.#awaitAll(next.key)
+    if (some.length === 0) return
+    this.#begun = monotonicClock()
+    for (const refund of some) this.#refunds.delete(refund)
+    const ended = Promise.all(some.map((refund) => this.#runOnce(refund)))
+    waitUntil(
+      ended.then(() => {
+        this.#begun = undefined
+      }),
+    )
   }
 
-  #next(): Refund | undefined {
-    for (const refund of this.#refunds) if (!this.#waits(refund)) return refund
-    return undefined
+  async #runOnce(refund: Refund): Promise<void> {
+    try {
+      await refund.run()
+    } catch (error) {
+      if (!isUncounted(error)) return
+      this.#refunds.add(refund)
+      this.#awaitAll(refund.key)
+    }
   }
 
   #awaitAll(key: string): void {

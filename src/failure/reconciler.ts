@@ -7,8 +7,9 @@
  * settled for all these limiters together. The debts of a call's key are settled first. The debts of other keys follow in the background, a
  * few at a time, when the store (or the shard that decides on the key) responds again.
  *
- * Cloudflare Workers stop all work for an HTTP request when that request ends. There, no request waits for the work of another
- * request, and each response of the store settles the next few debts.
+ * Cloudflare Workers stop all work for an HTTP request when that request ends, and limit how many requests it sends. There, no request waits
+ * for the work of another request, and a response to a call settles the next few debts. While another request settles the debt of a key, the
+ * store decides calls with the key.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -36,10 +37,13 @@ interface Debt {
 /** After this time, in microseconds, Cloudflare Workers have stopped all work for a request that has ended. */
 const longestWork = 30_000_000
 
-/** True if another request settles this debt. Only used in Cloudflare Workers. */
-function isUnderWay({ begun }: Debt): boolean {
+/** True if work that began then may still be under way. Only used in Cloudflare Workers. */
+function isUnderWay(begun: number | undefined): boolean {
   return begun !== undefined && monotonicClock() - begun < longestWork
 }
+
+/** How many debts a request of Cloudflare Workers settles in the background. */
+const few = 8
 
 /** For how many keys the store is charged at the same time in the background. */
 const batch = 32
@@ -51,6 +55,8 @@ export class Reconciler {
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
+  /** When the last few debts began to be settled, in microseconds. Undefined if they are settled. Only used in Cloudflare Workers. */
+  #begun: number | undefined
   /** The breakers that this class listens to. When the store behind such a breaker responds, the store is charged for the debts. */
   readonly #awaited = new Set<Breaker>()
 
@@ -142,7 +148,7 @@ export class Reconciler {
 
   /** Settles a debt, unless another request settles it. That request may have been stopped, so nothing waits for it. */
   async #settleAlone(debt: Debt): Promise<void> {
-    if (isUnderWay(debt)) return
+    if (isUnderWay(debt.begun)) return
     debt.begun = monotonicClock()
     const charged = this.#charge(debt).finally(() => {
       debt.begun = undefined
@@ -189,17 +195,24 @@ export class Reconciler {
     }
   }
 
-  /** Settles a few debts. The next response of the store settles the next ones. */
+  /** Settles a few debts, and then waits for the next response to a call: the responses to these settlements do not count. */
   #settleSome(): void {
-    let rest = batch
+    const some: Debt[] = []
     for (const debt of this.#debts?.rvalues() ?? []) {
-      if (rest === 0) return
       if (debt === undefined) continue
       this.#settleLater(debt)
-      if (!this.#canSettle(debt) || isUnderWay(debt)) continue
-      rest--
-      this.#settleAlone(debt).catch(() => undefined)
+      if (isUnderWay(this.#begun)) return
+      if (this.#canSettle(debt) && !isUnderWay(debt.begun)) some.push(debt)
+      if (some.length === few) break
     }
+    if (some.length === 0) return
+    this.#begun = monotonicClock()
+    const settled = Promise.allSettled(some.map((debt) => this.#settleAlone(debt)))
+    waitUntil(
+      settled.then(() => {
+        this.#begun = undefined
+      }),
+    )
   }
 
   get #all(): readonly Debt[] {

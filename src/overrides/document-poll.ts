@@ -21,7 +21,7 @@ const polls = new WeakMap<Store, DocumentPoll>()
 /**
  * Reads the versions of all limiters' documents of a store every 500 ms, in one request. Then reads the documents that have
  * changed. The timer keeps neither the process alive nor the store in memory. In Cloudflare Workers, timers end with their request, so
- * there a call reads if the last read began 500 ms before.
+ * there a call reads if the last read began 500 ms ago or earlier.
  */
 export class DocumentPoll {
   readonly #documents: Documents

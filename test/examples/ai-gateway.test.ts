@@ -130,6 +130,8 @@ function due(ids: readonly string[]): Record<string, number> {
   return total
 }
 
+const patient = { timeout: 10_000 }
+
 // Node 20 and 22 never close a response that waits behind another one on its connection.
 test('pipelined requests whose client leaves are settled, and their streams end', async () => {
   const app = createApp({ modelUrl, limits, store: still() })
@@ -142,9 +144,9 @@ test('pipelined requests whose client leaves are settled, and their streams end'
   })
   const client = connect(Number(port), hostname).resume()
   client.write(requests.join(''))
-  await expect.poll(() => ids.every((id) => model.sent.get(id)?.completion === 2)).toBe(true)
+  await expect.poll(() => ids.every((id) => model.sent.get(id)?.completion === 2), patient).toBe(true)
   client.destroy()
-  await expect.poll(() => used({ limiter: app.limiter } as Gateway, 'ann')).toEqual(due(ids))
+  await expect.poll(() => used({ limiter: app.limiter } as Gateway, 'ann'), patient).toEqual(due(ids))
 })
 
 describe.each(Object.entries(gateways))('%s', (_name, createGateway) => {

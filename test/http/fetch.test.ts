@@ -151,7 +151,7 @@ describe('the end of a response', () => {
   afterEach(() => void aborts.splice(0))
 
   /** What a request has cost once it has ended: 0 if `count` refunds it, 1 if the client left first. */
-  async function start(handler: (request: Request) => Response | Promise<Response>) {
+  async function start(handler: (request: Request, context?: object) => Response | Promise<Response>) {
     const limiter = new RateLimiter(hourly(5))
     const limit = rateLimit({ limiter, keys: () => 'k', count: () => false })
     const used = async () => 5 - (await limiter.peek('k')).remaining
@@ -209,9 +209,10 @@ describe('the end of a response', () => {
   test.each([
     ['never reads', async () => {}],
     ['cancels', (body: ReadableStream | null) => body?.cancel()],
-  ])('of a page that the client has is that of status 304, if the framework %s the page', async (_what, leave) => {
+  ])('of a page that the client has is that of status 304, if SvelteKit %s the page', async (_what, leave) => {
     const { limited, used } = await start(() => new Response('page', { headers: { etag: 'W/"1"' } }))
-    const asked = (tags: string) => limited(request('/', { headers: { 'if-none-match': tags } }))
+    const event = { isSubRequest: false, getClientAddress: address }
+    const asked = (tags: string) => limited(request('/', { headers: { 'if-none-match': tags } }), event)
     await leave((await asked('"0", "1"')).body)
     while ((await used()) > 0) await sleep(20)
     const read = await asked('"1"')
@@ -220,6 +221,15 @@ describe('the end of a response', () => {
     await leave((await asked('"2"')).body)
     await sleep(150)
     expect(await used()).toBe(1)
+  })
+
+  test('of a page that the client has comes with its body in other frameworks, however late the body is read', async () => {
+    const { limited, used } = await start(() => new Response('page', { headers: { etag: '"1"' } }))
+    const response = await limited(request('/', { headers: { 'if-none-match': '"1"' } }))
+    await sleep(150)
+    expect(await used()).toBe(1)
+    await response.text()
+    expect(await used()).toBe(0)
   })
 
   test.each([

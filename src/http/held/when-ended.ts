@@ -101,7 +101,7 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
  *
  * If the client resets the stream in the packet that ends its request, a handler may write its whole response before node:http2 reads the
  * reset. Then the code of the reset decides, unless the client chooses the code 0, which is the code of a stream that was not reset. A
- * client that resets after it has got the response has not ended its request yet.
+ * stream whose request and response have both ended is closed, and cannot be reset any more.
  */
 export function whenClosed(stream: EndingStream, end: (aborted: boolean) => void): void {
   if (stream.destroyed) {

@@ -56,9 +56,9 @@ const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy',
 function reader(fields: HeaderFields): Read {
   // `get` of a Headers object checks the name at each call, which is slow for dozens of names. A Map is faster.
   const found = fields instanceof Headers ? new Map(fields) : Object(fields)
-  const hasGet = typeof found.get === 'function'
   return (name) => {
     try {
+      const hasGet = typeof found.get === 'function'
       const value: unknown = hasGet ? found.get(name) : Object.hasOwn(found, name) ? found[name] : undefined
       if (value === undefined || value === null) return undefined
       return Array.isArray(value) ? value.join(', ') : String(value)

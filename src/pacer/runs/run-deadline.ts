@@ -20,6 +20,7 @@ export function withRunTimeout(
         const error = ranTooLong(runTimeout)
         // Reject before the abort, because on an abort the function could settle the promise of the call.
         reject(error)
+        given?.removeEventListener('abort', leave)
         controller.abort(error)
       })
       // Not `AbortSignal.any`: in Node 20, a signal that lives long keeps some memory for each signal that was made from it.

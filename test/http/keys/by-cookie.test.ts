@@ -64,17 +64,17 @@ function koaContext(cookie: string): Koa.Context {
 }
 
 function honoContext(cookie: string): Context {
-  return new Context(new Request('http://a', { headers: { cookie: latin1(cookie) } }))
+  return new Context(new Request('http://a', { headers: { cookie: sendable(cookie) } }))
 }
 
 /** A NextRequest has these cookies. */
 function nextRequest(cookie: string): Request & { readonly cookies: RequestCookies } {
-  const request = new Request('http://a', { headers: { cookie: latin1(cookie) } })
+  const request = new Request('http://a', { headers: { cookie: sendable(cookie) } })
   return Object.assign(request, { cookies: new RequestCookies(request.headers) })
 }
 
 /** Without the characters that a header field cannot have. */
-const latin1 = (header: string) => header.replaceAll('\x0b', '').replaceAll('\x7f', '')
+const sendable = (header: string) => header.replaceAll('\x0b', '').replaceAll('\x7f', '')
 
 const key = byCookie('session')
 const readers: Record<string, { read: (header: string) => string | undefined; key: (header: string) => unknown }> = {
