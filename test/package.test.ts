@@ -65,11 +65,11 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 609 kB, and unpacks to 2,482 kB, of which ES modules and declarations are 1,423 kB', () => {
+  test('is at most 609 kB, and unpacks to 2,484 kB, of which ES modules and declarations are 1,425 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
     expect(packed.size).toBeLessThan(609_000)
-    expect(packed.unpackedSize).toBeLessThan(2_482_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_423_000)
+    expect(packed.unpackedSize).toBeLessThan(2_484_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_425_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {
