@@ -342,14 +342,13 @@ export async function compare(
       )
     }
     if (verb === 'settle') {
-      const { costs: reserved, isKept } = old as Reserved
+      const { costs: reserved } = old as Reserved
       const settled = all[plan] as readonly Policy[]
       costs = counts.map((count, n) => {
         const units = typeof reserved === 'number' ? reserved : (reserved[n] as number)
-        return settled[n]?.algorithm.spends ? (isKept ? 0 : -units) : count - units
+        return settled[n]?.algorithm.spends ? -units : count - units
       })
-      if (again) (old as Reserved).isKept = true
-      else reservations.splice(reservations.indexOf(old as Reserved), 1)
+      if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
     const some = keys.map((key, n) => (operation.ban.scope === 2 || n === operation.ban.scope ? key : undefined))
     const results = ledgers.map((ledger, n): unknown => {
@@ -397,8 +396,6 @@ interface Reserved {
   readonly costs: Costs
   readonly maxWait: number
   readonly expires: number | undefined
-  /** True if a settlement has told a penalty that the units stay used. A penalty is told once. */
-  isKept?: boolean
   bookings: readonly Booking[]
 }
 

@@ -155,9 +155,8 @@ const mutations: readonly Mutations[] = [
     on: ['punished'],
     changes: [
       ['not takes or units == 0 or', 'not takes or'],
-      ['if verb == SETTLE then return allowed', 'if verb == SETTLE then return true'],
-      ['verb == SETTLE and costs[#policies] == 0', 'false'],
-      ['if isLate then units = p.settled and units or 0', 'if isLate then units = 0'],
+      ['return allowed and costs[#policies] < 0', 'return allowed'],
+      ['return allowed and costs[#policies] < 0', 'return costs[#policies] < 0'],
       ['verb ~= RESERVE and verb ~= RENEW', 'verb ~= RENEW'],
       ['units + verbs.tickets[n].units or 0', 'units or 0'],
       ['if units > 0 and', 'if'],
