@@ -116,10 +116,12 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     complete: ({ finalized }) => finalized,
     ended(context, done) {
       const { raw } = context.req
-      // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
+      const answer = answerOf(context)
+      // Middleware around the limit may replace the handler's response. An inner request may ask for the same path as the outer request,
+      // whose response of node:http has another status.
       const ended = (status: number, aborted: boolean) =>
-        done(statusOf(context.finalized ? context.res : undefined, status), aborted)
-      whenAnswered(answerOf(context), raw, pairOf(context), ended, upgradeSocket(context))
+        done(statusOf(answer.response ?? (context.finalized ? context.res : undefined), status), aborted)
+      whenAnswered(answer, raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
     held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),

@@ -109,11 +109,12 @@ function refused(context: Context): Response | undefined {
  */
 function addFields(context: Context, answer: Answer): void {
   const node = ownResponse(context.req.raw, honoNodePair(context))
+  const given = context.res
   if (node?.headersSent === false && !answer.awaited) {
+    answer.response = given
     answer.setOn(node)
     return
   }
-  const given = context.res
   const response = answer.apply(given, context.req.raw)
   if (response === given) return
   // Clear the old response first: otherwise Hono would copy its headers to the new response.

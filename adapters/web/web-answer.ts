@@ -1,5 +1,5 @@
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
-import type { EndingResponse } from '../../src/http/held/index.ts'
+import { type EndingResponse, isReplaced } from '../../src/http/held/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
 import { isResponse, withFields } from '../response-fields.ts'
 import { hasUpgraded } from './upgrades.ts'
@@ -193,7 +193,9 @@ export class Answer {
       if (upgraded !== this.#closes) this.end(response.status, upgraded)
       return
     }
-    const end = (aborted: boolean) => this.end(response.status, aborted || !isStatus(response.status))
+    const { status } = response
+    const incomplete = !isStatus(status) || isReplaced(status, method)
+    const end = (aborted: boolean) => this.end(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
     if (method === 'HEAD') end(false)
     else if (isCached(response, method, headers)) {

@@ -206,6 +206,13 @@ describe('the end of a response', () => {
     }
   })
 
+  test('counts for a POST with status 304, because a plugin for ETags may have replaced a failure', async () => {
+    const { limited, used } = await start(() => new Response(null, { status: 304 }))
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT']) await limited(request('/', { method }))
+    await until(() => true)
+    expect(await used()).toBe(2)
+  })
+
   test.each([
     ['never reads', async () => {}],
     ['cancels', (body: ReadableStream | null) => body?.cancel()],

@@ -1,11 +1,14 @@
+import type { Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { expect, expectTypeOf, test, vi } from 'vitest'
+import { expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { type RateLimitVariables, rateLimit } from '../../adapters/hono.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { byRoute, fixedWindow, RateLimiter, type RateLimiterOptions, type RequestDecision } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
+import { serve } from '../support/served-app.ts'
 
 const address = () => '192.0.2.1'
 const hourly = (limit: number): RateLimiterOptions => ({
@@ -82,6 +85,31 @@ test('byRoute in app.use finds the route that answers', async () => {
   const seen: number[] = []
   for (const path of ['/users/1', '/users/2', '/all', '/a', '/b']) seen.push((await app.request(path)).status)
   expect(seen).toEqual([200, 429, 200, 200, 429])
+})
+
+test.each([
+  [
+    'on @hono/node-server',
+    async (app: Hono) => {
+      const served = await serve(createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server)
+      onTestFinished(served.close)
+      return (path: string) => fetch(served.url + path)
+    },
+  ],
+  ['without a server', async (app: Hono) => (path: string) => app.request(path)],
+])('count gets the status of the handler, if middleware around the limit answers 304, %s', async (_where, start) => {
+  const limiter = new RateLimiter(hourly(9))
+  const app = new Hono()
+  app.use(async (c, next) => {
+    await next()
+    c.res = new Response(null, { status: 304 })
+  })
+  app.use(rateLimit({ limiter, keys: () => 'k', count: 'failures' }))
+  app.get('/:status', (c) => c.body(null, Number(c.req.param('status')) as 200))
+  const ask = await start(app)
+  for (const status of [401, 200, 404]) expect((await ask(`/${status}`)).status).toBe(304)
+  await until(() => true)
+  expect((await limiter.peek('k')).remaining).toBe(7)
 })
 
 test('the end of a response is that of its body where no server of Node tells it', async () => {

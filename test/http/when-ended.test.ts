@@ -103,6 +103,23 @@ describe.each(Object.entries(logins))('%s over HTTP/2', (_name, start) => {
     release.give()
   })
 
+  test.each(['failures', 'successes', () => false] as const)(
+    'count %s: a POST with status 304 counts, because a plugin for ETags may have replaced a failure',
+    async (count) => {
+      const port = await start({ policies: '5/1h', count }, async () => 304)
+      const session = dial(port)
+      const ask = async (method: string) => {
+        const stream = session.request({ ':method': method, ':path': '/' }, { endStream: true }).resume()
+        const [{ ':status': status }] = await once(stream, 'response')
+        await once(stream, 'close')
+        return status
+      }
+      const seen: unknown[] = []
+      for (const method of ['GET', 'HEAD', ...Array.from({ length: 6 }, () => 'POST')]) seen.push(await ask(method))
+      expect(seen).toEqual([304, 304, 304, 304, 304, ...(count === 'successes' ? [429, 429, 429] : [304, 304, 429])])
+    },
+  )
+
   test.each([{}, { settle: true }, { count: 'failures' }, { enforce: 0 }])(
     'units in flight are free after a reset, a response and a lost session: %j',
     async (options) => {

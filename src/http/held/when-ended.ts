@@ -41,7 +41,7 @@ export interface EndingResponse {
  * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. Frameworks use
  * this function as their `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
- *   stream, the application failed, or the connection was upgraded
+ *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 304
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
@@ -50,11 +50,19 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
     open = false
     const sent = sentStatus(response)
     if (sent !== response.statusCode) response.statusCode = sent
-    done(sent, aborted)
+    done(sent, aborted || isReplaced(sent, response.req?.method))
   }
   const { stream } = response
   if (stream !== undefined) whenClosed(stream, end)
   else whenSent(response, end)
+}
+
+/**
+ * True if other code must have replaced the handler's response by status 304, because only GET and HEAD have such responses (RFC 9110,
+ * 13.2.2). Some plugins for ETags send it in place of any response, so a client that knows the ETag of a failure could hide each failure.
+ */
+export function isReplaced(status: number, method = 'GET'): boolean {
+  return status === 304 && method !== 'GET' && method !== 'HEAD'
 }
 
 /**
