@@ -14,9 +14,9 @@
  * A probe is a separate request, and no caller waits for it. While the breaker is not closed, every call is decided without the store.
  * There is no timer: calls start the probes.
  */
-import { channel, isolatesRequests } from '#platform'
-import { type Clock, getOrInsert, monotonicClock } from '../common/index.ts'
-import type { BreakerState, BreakerTerms, Store } from '../stores/contract/index.ts'
+import { channel, emitWarning, isolatesRequests } from '#platform'
+import { type Clock, getOrInsert, monotonicClock, reason } from '../common/index.ts'
+import type { BreakerState, BreakerTerms, OnStoreError, Store, StoreErrorAction } from '../stores/contract/index.ts'
 
 /** The event that the channel `headgate:store-state` gets when a circuit breaker changes its state. */
 export interface StoreStateEvent {
@@ -37,6 +37,18 @@ const states = channel('headgate:store-state')
 
 /** The settings of the breaker for a store whose `traits` do not set them. Durations are in milliseconds. */
 const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
+
+/** After a warning that a breaker has opened, new openings of this breaker give no warning for this time, in microseconds. */
+const quietTime = 60_000_000
+
+const code = 'HEADGATE_STORE_STATE'
+
+const actions: Readonly<Record<StoreErrorAction, string>> = {
+  local: 'decided in this process',
+  open: 'let through uncounted',
+  closed: 'refused',
+  throw: "rejected with the store's error",
+}
 
 export class Breaker {
   readonly #clock: Clock
@@ -62,12 +74,13 @@ export class Breaker {
   #countedAt = 0
   /** The error of the last request or probe (test request) that failed. */
   lastError: unknown
-  #listeners: (() => void)[] = []
-  /**
-   * Called once, when the breaker closes after it was open. The argument is the name of the limiter that sent the successful probe (test
-   * request).
-   */
-  onClosed: ((limiter: string) => void) | undefined
+  readonly #listeners = new Set<() => void>()
+  /** When the breaker opened, for the last opening that `warnIfOpened` has handled, with or without a warning. In microseconds. */
+  #seen: number | undefined
+  /** When the breaker opened, for the last opening with a warning. In microseconds. */
+  #toldAt = -Infinity
+  /** True if a warning has told of the present opening, so that a warning also tells when the breaker closes. */
+  #told = false
 
   constructor(store: Store, clock: Clock, shard?: string, apart = false) {
     this.store = store
@@ -83,10 +96,6 @@ export class Breaker {
     return this.state === 'closed'
   }
 
-  get now(): number {
-    return this.#clock()
-  }
-
   /** Milliseconds until the next probe (test request) can start, at least 1. If the breaker is not open, the time between two probes. */
   get retryAfter(): number {
     const left = this.state === 'open' ? this.since + this.#pause - this.#clock() : this.#terms.probeEvery * 1000
@@ -99,7 +108,7 @@ export class Breaker {
   }
 
   succeeded(): void {
-    if (this.state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#responded()
+    if (this.state === 'closed' && (this.#failures > 0 || this.#listeners.size > 0)) this.#responded()
   }
 
   /**
@@ -134,20 +143,46 @@ export class Breaker {
     this.#pause = this.#terms.probeEvery * 1000
     this.#become(succeeded ? 'closed' : 'open', limiter)
     if (!succeeded) return
-    this.onClosed?.(limiter)
-    this.onClosed = undefined
+    if (this.#told && this.openedAt !== undefined) {
+      const seconds = ((this.#clock() - this.openedAt) / 1_000_000).toFixed(1)
+      emitWarning(`${this.#name(limiter)} answers again, after ${seconds} s.`, code)
+    }
+    this.#told = false
     this.openedAt = undefined
     this.#responded()
   }
 
   #responded(): void {
     this.#failures = 0
-    for (const run of this.#listeners.splice(0)) run()
+    const listeners = [...this.#listeners]
+    this.#listeners.clear()
+    for (const run of listeners) run()
   }
 
-  /** Calls `run` once, when the next request or probe to the store succeeds. */
+  /** Calls `run` once, when the next request or probe to the store succeeds. Does nothing if `run` is already waiting for this. */
   onNextResponse(run: () => void): void {
-    this.#listeners.push(run)
+    this.#listeners.add(run)
+  }
+
+  /** Warns that the breaker has opened and how calls are decided, at most once a minute. Warns again when this breaker has closed. */
+  warnIfOpened(limiter: string, option: OnStoreError | undefined, taken: StoreErrorAction): void {
+    const { openedAt } = this
+    if (this.apart || openedAt === undefined || this.#seen === openedAt) return
+    this.#seen = openedAt
+    if (openedAt - this.#toldAt < quietTime) return
+    this.#toldAt = openedAt
+    this.#told = true
+    const by = typeof option === 'function' ? 'by the function onStoreError' : `onStoreError: '${taken}'`
+    const calls = `Until it answers, calls are ${actions[taken]} (${by}).`
+    emitWarning(`${this.#name(limiter)} fails. ${calls} ${reason(this.lastError)}`, code)
+  }
+
+  #name(limiter: string): string {
+    const { store, shard } = this
+    const parts = [`limiter ${JSON.stringify(limiter)}`]
+    if (store.traits?.prefix !== undefined) parts.push(`prefix ${JSON.stringify(store.traits.prefix)}`)
+    if (shard !== undefined) parts.push(`shard ${shard}`)
+    return `The store of ${parts.join(', ')}`
   }
 
   #become(to: BreakerState, limiter: string): void {

@@ -1,16 +1,9 @@
-import { isolatesRequests, waitUntil } from '#platform'
-import { monotonicClock } from '../common/index.ts'
-import type { Breaker } from './breaker.ts'
+import { isolatesRequests } from '#platform'
+import { few, RequestWork } from './request-work.ts'
 import { isUncounted, type StoreLink } from './store-link.ts'
 
 /** The most refunds that can wait until the store responds. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
-
-/** How many refunds a request of Cloudflare Workers runs in the background. */
-const few = 8
-
-/** After this time, in microseconds, Cloudflare Workers have stopped all work for a request that has ended. */
-const longestWork = 30_000_000
 
 /** A request that gives units of a key back to the store. */
 interface Refund {
@@ -26,13 +19,9 @@ interface Refund {
 export class DeferredRefunds {
   readonly #link: StoreLink
   readonly #refunds = new Set<Refund>()
-  /**
-   * The breakers that this class listens to. When the store behind such a breaker responds, the waiting refunds run.
-   */
-  readonly #awaited = new Set<Breaker>()
+  /** The last few refunds that a request of Cloudflare Workers has begun. */
+  readonly #work = new RequestWork()
   #running = false
-  /** When the last few refunds began, in microseconds. Undefined if they have ended. Only used in Cloudflare Workers. */
-  #begun: number | undefined
   #again = false
 
   constructor(link: StoreLink) {
@@ -67,42 +56,23 @@ export class DeferredRefunds {
   /** True if the last request to the store has failed, so that the refund waits until the store responds again. */
   #waits({ key }: Refund): boolean {
     const failing = this.#link.parts.of([key]).find(({ doubtful }) => doubtful)
-    if (failing !== undefined) this.#await(failing)
+    failing?.onNextResponse(this.#start)
     return failing !== undefined
   }
 
-  #await(breaker: Breaker): void {
-    if (this.#awaited.has(breaker)) return
-    this.#awaited.add(breaker)
-    breaker.onNextResponse(() => {
-      this.#awaited.delete(breaker)
-      this.#start()
-    })
-  }
-
-  #start(): void {
+  readonly #start = (): void => {
     if (isolatesRequests) this.#runSome()
     else void this.#run()
   }
 
-  /**
-   * Runs a few refunds, and then waits for the next response to a call. Cloudflare Workers need this, because they stop all work for a
-   * request that has ended, and limit how many requests it sends.
-   */
+  /** Runs a few refunds, and then waits for the next response to a call. */
   #runSome(): void {
-    const isUnderWay = this.#begun !== undefined && monotonicClock() - this.#begun < longestWork
-    const some = isUnderWay ? [] : [...this.#refunds].filter((refund) => !this.#waits(refund)).slice(0, few)
+    const some = this.#work.isUnderWay ? [] : [...this.#refunds].filter((refund) => !this.#waits(refund)).slice(0, few)
     const [next] = this.#refunds
     if (next !== undefined && this.#refunds.size > some.length) this.#awaitAll(next.key)
     if (some.length === 0) return
-    this.#begun = monotonicClock()
     for (const refund of some) this.#refunds.delete(refund)
-    const ended = Promise.all(some.map((refund) => this.#runOnce(refund)))
-    waitUntil(
-      ended.then(() => {
-        this.#begun = undefined
-      }),
-    )
+    void this.#work.run(Promise.all(some.map((refund) => this.#runOnce(refund))))
   }
 
   async #runOnce(refund: Refund): Promise<void> {
@@ -116,7 +86,7 @@ export class DeferredRefunds {
   }
 
   #awaitAll(key: string): void {
-    for (const breaker of this.#link.parts.of([key])) this.#await(breaker)
+    for (const breaker of this.#link.parts.of([key])) breaker.onNextResponse(this.#start)
   }
 
   /** Runs the refunds that need not wait, in order. A refund stays in the list while it runs, so that `forget` can drop it. */

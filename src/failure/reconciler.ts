@@ -13,11 +13,11 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { isolatesRequests, waitUntil } from '#platform'
-import { allOf, getOrInsert, isBrokenRecord, monotonicClock, ownText } from '../common/index.ts'
-import type { Breaker } from './breaker.ts'
+import { isolatesRequests } from '#platform'
+import { allOf, getOrInsert, isBrokenRecord, ownText } from '../common/index.ts'
 import type { OwedCharges } from './owed-charges.ts'
 import { nameOf } from './pending-charges.ts'
+import { few, RequestWork } from './request-work.ts'
 import type { StoreLink } from './store-link.ts'
 
 /** A key of one scope (kind of key) that may owe units to the store. */
@@ -26,24 +26,13 @@ interface Debt {
   readonly scope: string
   readonly key: string
   settling: Promise<void> | undefined
-  /** When the last settlement of this debt began, in microseconds. Undefined if it has ended. Only used in Cloudflare Workers. */
-  begun: number | undefined
+  /** The settlement of this debt in a request of Cloudflare Workers. */
+  readonly work: RequestWork
   /** The policies under which the key has spent units in this process since its debts were last settled. */
   charges: OwedCharges[]
   /** True if the key has to be reset in the store before the store is charged. */
   reset: boolean
 }
-
-/** After this time, in microseconds, Cloudflare Workers have stopped all work for a request that has ended. */
-const longestWork = 30_000_000
-
-/** True if work that began then may still be under way. Only used in Cloudflare Workers. */
-function isUnderWay(begun: number | undefined): boolean {
-  return begun !== undefined && monotonicClock() - begun < longestWork
-}
-
-/** How many debts a request of Cloudflare Workers settles in the background. */
-const few = 8
 
 /** For how many keys the store is charged at the same time in the background. */
 const batch = 32
@@ -55,10 +44,8 @@ export class Reconciler {
   #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
-  /** When the last few debts began to be settled, in microseconds. Undefined if they are settled. Only used in Cloudflare Workers. */
-  #begun: number | undefined
-  /** The breakers that this class listens to. When the store behind such a breaker responds, the store is charged for the debts. */
-  readonly #awaited = new Set<Breaker>()
+  /** The last few settlements that a request of Cloudflare Workers has begun in the background. */
+  readonly #work = new RequestWork()
 
   /** @param maxKeys the most keys that owe units. To make space, the debts of the key that spent units least recently are dropped */
   constructor(link: StoreLink, maxKeys: number) {
@@ -101,7 +88,7 @@ export class Reconciler {
     // `maxSize` is used and not `max`, because lru-cache allocates memory for `max` entries when it is made.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
     return getOrInsert(this.#debts, nameOf(scope, key), (name) => {
-      return { name, scope, key: ownText(key), settling: undefined, begun: undefined, charges: [], reset: false }
+      return { name, scope, key: ownText(key), settling: undefined, work: new RequestWork(), charges: [], reset: false }
     })
   }
 
@@ -148,13 +135,7 @@ export class Reconciler {
 
   /** Settles a debt, unless another request settles it. That request may have been stopped, so nothing waits for it. */
   async #settleAlone(debt: Debt): Promise<void> {
-    if (isUnderWay(debt.begun)) return
-    debt.begun = monotonicClock()
-    const charged = this.#charge(debt).finally(() => {
-      debt.begun = undefined
-    })
-    waitUntil(charged.catch(() => undefined))
-    await charged
+    if (!debt.work.isUnderWay) await debt.work.run(this.#charge(debt))
   }
 
   async #charge(debt: Debt): Promise<void> {
@@ -183,16 +164,13 @@ export class Reconciler {
   #settleLater({ key }: Debt): void {
     this.#again = true
     if (this.#running) return
-    for (const breaker of this.#link.parts.of([key])) {
-      if (this.#awaited.has(breaker)) continue
-      this.#awaited.add(breaker)
-      breaker.onNextResponse(() => {
-        this.#awaited.delete(breaker)
-        this.#again = true
-        if (isolatesRequests) this.#settleSome()
-        else if (!this.#running) void this.#settleAll()
-      })
-    }
+    for (const breaker of this.#link.parts.of([key])) breaker.onNextResponse(this.#responded)
+  }
+
+  readonly #responded = (): void => {
+    this.#again = true
+    if (isolatesRequests) this.#settleSome()
+    else if (!this.#running) void this.#settleAll()
   }
 
   /** Settles a few debts, and then waits for the next response to a call: the responses to these settlements do not count. */
@@ -201,18 +179,11 @@ export class Reconciler {
     for (const debt of this.#debts?.rvalues() ?? []) {
       if (debt === undefined) continue
       this.#settleLater(debt)
-      if (isUnderWay(this.#begun)) return
-      if (this.#canSettle(debt) && !isUnderWay(debt.begun)) some.push(debt)
+      if (this.#work.isUnderWay) return
+      if (this.#canSettle(debt) && !debt.work.isUnderWay) some.push(debt)
       if (some.length === few) break
     }
-    if (some.length === 0) return
-    this.#begun = monotonicClock()
-    const settled = Promise.allSettled(some.map((debt) => this.#settleAlone(debt)))
-    waitUntil(
-      settled.then(() => {
-        this.#begun = undefined
-      }),
-    )
+    if (some.length > 0) void this.#work.run(Promise.allSettled(some.map((debt) => this.#settleAlone(debt))))
   }
 
   get #all(): readonly Debt[] {

@@ -10,7 +10,6 @@ import {
   unitsTaken,
 } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
-import { warnIfOpened } from './breaker-warning.ts'
 import type { CallVerb, Fallback, SetAside } from './fallback.ts'
 import { isMisuse, isUncounted } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
@@ -65,7 +64,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const { command, breakers } = this
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
-    for (const breaker of breakers) warnIfOpened(breaker, terms.name, option ?? onStoreError, choice)
+    for (const breaker of breakers) breaker.warnIfOpened(terms.name, option ?? onStoreError, choice)
     const { counted, uncounted } = scopesOf(error, this.sent, terms.scopes)
     // A refund admits no call, so with every choice, the units that a settlement gives back are refunded when the store responds again. A
     // settlement that the store may have executed is not sent again.
