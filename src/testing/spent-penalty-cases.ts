@@ -1,5 +1,5 @@
 import { fixedWindow } from '../algorithms/windows/index.ts'
-import type { Reservation } from '../limiter/index.ts'
+import { type Reservation, settleAndHold } from '../limiter/index.ts'
 import { assertEqual } from './assert.ts'
 import { limiterOn, play, type StoreCases } from './timeline.ts'
 
@@ -63,6 +63,35 @@ export const spentPenaltyCases: StoreCases = {
     assertEqual((await limiter.peek('other')).remaining, 1)
     assertEqual((await limiter.charge('other')).banned, 3_600_000)
     assertEqual((await limiter.peek('other')).policy, 'penalty')
+  },
+
+  'a late settlement of units that stay used begins a ban only if it charges the last unit': async ({ store, at }) => {
+    at(0)
+    const short = { on: 'spent', ban: '1m' } as const
+    const limiter = limiterOn(store, [three, fixedWindow({ name: 'more', limit: 30, window: '1h' })], {
+      penalty: short,
+    })
+    const kept = async (key: string, cost: number) => {
+      const reservation = await limiter.reserve(key, { cost })
+      await settleAndHold(reservation, undefined)
+      return reservation
+    }
+    const used = async (key: string) => (await limiter.peek(key)).policies.map((policy) => policy.used)
+    const isBanned = async (key: string) => (await limiter.peek(key)).policies[2]?.allowed === false
+    await settleAndHold(await kept('k', 1), 2)
+    assertEqual([await used('k'), await isBanned('k')], [[2, 2, 0], false])
+    await settleAndHold(await kept('l', 1), 5)
+    assertEqual([await used('l'), await isBanned('l')], [[5, 5, 0], true])
+    await settleAndHold(await kept('m', 1), { more: 30 })
+    assertEqual([await used('m'), await isBanned('m')], [[1, 30, 0], true])
+    await limiter.reserve('n')
+    await settleAndHold(await kept('n', 1), 2)
+    assertEqual([await used('n'), await isBanned('n')], [[3, 3, 1], false], 'one unit may still come back')
+    const back = await kept('o', 2)
+    await limiter.charge('o', { cost: 3 })
+    await limiter.unban('o')
+    await settleAndHold(back, 1)
+    assertEqual([await used('o'), await isBanned('o')], [[4, 4, 0], false], 'the settlement has charged nothing')
   },
 
   'a reset forgets the units in flight, which then count for no ban': async ({ store, at }) => {

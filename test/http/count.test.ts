@@ -302,6 +302,34 @@ test.each([undefined, { on: 'spent', ban: '1h' }] as const)(
   },
 )
 
+test.each([
+  ['a response', false],
+  ['a client that has disconnected', true],
+] as const)(
+  'settle after %s begins the ban of a failure that counts, if it spends the quota',
+  async (_what, aborted) => {
+    const limiter = new RateLimiter({ policies: '6/1h fixed-window', penalty: { on: 'spent', ban: '3h' } })
+    const options = { limiter, keys, settle: true, count: 'failures' } as const
+    const guard = createGuard<PlainRequest, PlainResponse>(plainFramework, options)
+    const settled = async (actual: number) => {
+      const request: PlainRequest = {}
+      const response = new PlainResponse()
+      expect(guard.check(request, response)).toBe(true)
+      response.statusCode = 401
+      if (aborted) response.emit('close')
+      else response.end('')
+      await request.decision?.settle(actual)
+      const { policies: verdicts } = await limiter.peek('k')
+      return { used: verdicts[0]?.used, banned: verdicts[1]?.allowed === false }
+    }
+    expect([await settled(3), await settled(0), await settled(4)]).toEqual([
+      { used: 3, banned: false },
+      { used: 3, banned: false },
+      { used: 0, banned: true },
+    ])
+  },
+)
+
 test.each<[string, object, (response: Response) => unknown]>([
   ['a success, and throws', { count: 'successes' }, (response) => response.sendStatus(201)],
   ['a failure, and throws', { count: 'failures' }, (response) => response.sendStatus(401)],

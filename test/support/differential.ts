@@ -118,29 +118,36 @@ function policies(build: (numbers: Numbers) => Policy) {
 const span = fc.oneof(fc.constantFrom(1, 7, 10, 100), fc.integer({ min: 1, max: 700 }))
 
 /** Penalties of two scopes, some in shadow mode. */
-export const punishment: fc.Arbitrary<Policy> = fc
-  .record({
-    after: fc.integer({ min: 1, max: 4 }),
-    // Few scripts meet exactly the end of a count, unless it is one of the pauses.
-    within: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(1, 7, 10, 100) }, span),
-    ban: fc.array(span, { minLength: 1, maxLength: 3 }),
-    forget: span,
-    extend: fc.boolean(),
-    restart: fc.boolean(),
-    form: fc.constantFrom('refused', 'refused', 'spent', 'spent', 'window'),
-  })
-  .chain(({ form, after, within, ...timed }) => {
-    const refused = { after, within, ...(form === 'window' ? { until: 'window' as const } : timed) }
-    const options = form === 'spent' ? { on: form, ...timed } : refused
-    const longest = within * 1000
-    const scopes = fc.tuple(fc.constantFrom('ip', 'user'), fc.nat(3))
-    return scopes.map(([scope, shadow]) => penalty(options, scope, shadow === 0, longest))
-  })
+export const punishment = punishments('refused', 'refused', 'spent', 'spent', 'window')
 
-/** One policy of that algorithm, or several of any, or two and a penalty for their refusals. */
-export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'punished'): fc.Arbitrary<Policy[]> {
+function punishments(...forms: ('refused' | 'spent' | 'window')[]): fc.Arbitrary<Policy> {
+  return fc
+    .record({
+      after: fc.integer({ min: 1, max: 4 }),
+      // Few scripts meet exactly the end of a count, unless it is one of the pauses.
+      within: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(1, 7, 10, 100) }, span),
+      ban: fc.array(span, { minLength: 1, maxLength: 3 }),
+      forget: span,
+      extend: fc.boolean(),
+      restart: fc.boolean(),
+      form: fc.constantFrom(...forms),
+    })
+    .chain(({ form, after, within, ...timed }) => {
+      const refused = { after, within, ...(form === 'window' ? { until: 'window' as const } : timed) }
+      const options = form === 'spent' ? { on: form, ...timed } : refused
+      const longest = within * 1000
+      const scopes = fc.tuple(fc.constantFrom('ip', 'user'), fc.nat(3))
+      return scopes.map(([scope, shadow]) => penalty(options, scope, shadow === 0, longest))
+    })
+}
+
+/** One policy of that algorithm, or several of any, or two and a penalty for their refusals, or one and a penalty for its last unit. */
+export function policiesOf(
+  algorithm: keyof typeof algorithms | 'several' | 'punished' | 'spent',
+): fc.Arbitrary<Policy[]> {
   const any = (name: string) => fc.oneof(...Object.values(algorithms).map((build) => build(name)))
   if (algorithm === 'punished') return fc.tuple(any('p0'), algorithms.clockWindow('p1'), punishment)
+  if (algorithm === 'spent') return fc.tuple(algorithms.clockWindow('p0'), punishments('spent'))
   if (algorithm !== 'several') return algorithms[algorithm]('only').map((policy) => [policy])
   return fc
     .integer({ min: 2, max: 4 })
@@ -342,13 +349,14 @@ export async function compare(
       )
     }
     if (verb === 'settle') {
-      const { costs: reserved } = old as Reserved
+      const { costs: reserved, isKept } = old as Reserved
       const settled = all[plan] as readonly Policy[]
       costs = counts.map((count, n) => {
         const units = typeof reserved === 'number' ? reserved : (reserved[n] as number)
-        return settled[n]?.algorithm.spends ? -units : count - units
+        return settled[n]?.algorithm.spends ? (isKept ? 0 : -units) : count - units
       })
-      if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
+      if (again) (old as Reserved).isKept = true
+      else reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
     const some = keys.map((key, n) => (operation.ban.scope === 2 || n === operation.ban.scope ? key : undefined))
     const results = ledgers.map((ledger, n): unknown => {
@@ -396,6 +404,8 @@ interface Reserved {
   readonly costs: Costs
   readonly maxWait: number
   readonly expires: number | undefined
+  /** True if a settlement has told a penalty that the units stay used. A penalty is told once. */
+  isKept?: boolean
   bookings: readonly Booking[]
 }
 

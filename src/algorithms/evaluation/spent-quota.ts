@@ -36,7 +36,8 @@ export class SpentQuota {
 
   /**
    * Call `begin` after a call has changed the states. For a reservation, records that its units are open. Begins a ban if the call has
-   * counted units, and if a policy's quota is now spent by units that no reservation can give back.
+   * counted units, and if a policy's quota is now spent by units that no reservation can give back. The first settlement of a reservation
+   * counts all units that stay used. A later one counts only the units that it charges.
    */
   begin(verb: DecidingVerb, { allowed, takes }: Evaluated, now: number, tickets: Tickets | undefined): void {
     const penalty = this.#penalty
@@ -48,7 +49,7 @@ export class SpentQuota {
       penalty.wrote = true
     }
     const settles = verb === 'settle'
-    const counts = settles ? allowed && penalty.cost < 0 : takes && verb !== 'reserve' && verb !== 'renew'
+    const counts = settles ? allowed : takes && verb !== 'reserve' && verb !== 'renew'
     if (!counts || !this.#isSpent(settles ? (tickets ?? []) : undefined)) return
     const duration = algorithm.spend?.(s, i, at) ?? 0
     if (duration === 0) return
@@ -61,9 +62,12 @@ export class SpentQuota {
     const { algorithm, s, i, at } = this.#penalty
     algorithm.report(s, i, at, report)
     const open = report.used
+    // In a late settlement, the penalty knows already that the units of the reservation stay used: only more units count.
+    const isLate = settled !== undefined && this.#penalty.cost === 0
     return this.#policies.some((evaluation, n) => {
-      const { policy, wait, cost } = evaluation
-      const units = settled === undefined ? cost : cost + (settled[this.#places[n] as number]?.[2] ?? -cost)
+      const { policy, wait, cost, wrote, wroteForeign } = evaluation
+      const kept = settled === undefined ? cost : cost + (settled[this.#places[n] as number]?.[2] ?? -cost)
+      const units = !isLate ? kept : wrote || wroteForeign ? cost : 0
       if (units <= 0 || wait > 0 || policy.burst === 0) return false
       evaluation.algorithm.report(evaluation.s, evaluation.i, evaluation.at, report)
       return report.used - open >= policy.burst

@@ -96,7 +96,7 @@ const mutations: readonly Mutations[] = [
   },
   {
     part: 'penalty',
-    on: ['punished'],
+    on: ['punished', 'spent'],
     changes: [
       ['max(0, s[1] - at)', 'min(0, s[1] - at)'],
       ['s[5] - aheadAt(s, at) - at)', 's[5] + aheadAt(s, at) - at)'],
@@ -152,11 +152,12 @@ const mutations: readonly Mutations[] = [
   },
   {
     part: 'spentQuota',
-    on: ['punished'],
+    on: ['punished', 'spent'],
     changes: [
       ['not takes or units == 0 or', 'not takes or'],
-      ['return allowed and costs[#policies] < 0', 'return allowed'],
-      ['return allowed and costs[#policies] < 0', 'return costs[#policies] < 0'],
+      ['if verb == SETTLE then return allowed', 'if verb == SETTLE then return true'],
+      ['verb == SETTLE and costs[#policies] == 0', 'false'],
+      ['if isLate then units = p.settled and units or 0', 'if isLate then units = 0'],
       ['verb ~= RESERVE and verb ~= RENEW', 'verb ~= RENEW'],
       ['units + verbs.tickets[n].units or 0', 'units or 0'],
       ['if units > 0 and', 'if'],

@@ -110,20 +110,23 @@ function makers.spent()
   end
 
   -- True if the request has counted units that no reservation can give back: it has taken them, or has settled a reservation.
-  function counts(policies)
-    if verb == SETTLE then return allowed and costs[#policies] < 0 end
+  function counts()
+    if verb == SETTLE then return allowed end
     return takes and verb ~= RESERVE and verb ~= RENEW
   end
 
   -- Begins the ban of a key, or notes the units of a reservation. Returns the duration of the ban; 0 if no ban begins.
   function spent.ban(penalty, policies)
     if verb == RESERVE then hold(penalty, costs and costs[#policies] or cost) end
-    if not counts(policies) then return 0 end
+    if not counts() then return 0 end
     local _, _, open = penalty.algorithm.report(penalty, penalty.s, penalty.at)
+    -- In a late settlement, the penalty knows already that the units of the reservation stay used: only more units count.
+    local isLate = verb == SETTLE and costs[#policies] == 0
     local isSpent = false
     for n, p in ipairs(policies) do
       local units = costs and costs[n] or cost
-      if verb == SETTLE then units = verbs.tickets[n] and units + verbs.tickets[n].units or 0 end
+      if isLate then units = p.settled and units or 0
+      elseif verb == SETTLE then units = verbs.tickets[n] and units + verbs.tickets[n].units or 0 end
       if units > 0 and p.wait == 0 and p.burst > 0 and isWatched(p, penalty) then
         local remaining, _, used = p.algorithm.report(p, p.s, p.at)
         if (used or p.burst - remaining) - open >= p.burst then isSpent = true end

@@ -71,7 +71,7 @@ function makers.verbs()
       elseif verb ~= REFUND and verb ~= SETTLE then
         wait = waitNow(p, cost)
       end
-      p.wait = wait
+      p.wait, p.settled = wait, nil
       if wait > 0 then
         waits = true
         if wait > delay and not p.shadow then delay = wait end
