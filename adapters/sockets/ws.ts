@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../src/common/index.ts'
 import type { ConnectionKey } from './connection-key.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { failSocket, type MessageTransport } from './message-transport.ts'
@@ -16,6 +17,7 @@ export interface WebSocketLike {
   listenerCount(name: string): number
   send(text: string): void
   close(code: number, reason: string): void
+  readonly isPaused?: boolean
   pause(): void
   resume(): void
 }
@@ -31,14 +33,47 @@ const mostBuffered = 65_536
 const tryAgainLater = 1013
 
 export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebSocketMessage> {
+  const limit = {}
   return {
     tell(_message, notice) {
       if (socket.readyState === open && socket.bufferedAmount <= mostBuffered) socket.send(JSON.stringify(notice()))
     },
     close: (_message, notice) => socket.close(tryAgainLater, notice().message),
     fail: (error, pass) => failSocket(socket, error, pass),
-    pause: () => socket.pause(),
-    resume: () => socket.resume(),
+    pause: () => getOrInsert(pausesOf, socket, () => new Pauses(socket)).add(limit),
+    resume: () => pausesOf.get(socket)?.delete(limit),
+  }
+}
+
+/** The pauses of each socket that a limit has paused. */
+const pausesOf = new WeakMap<WebSocketLike, Pauses>()
+
+/**
+ * Who has paused a socket: limits, and the application, as `createWebSocketStream` of `ws` does if its reader is slow. The socket is read
+ * again when nobody wants it paused. So `pause` and `resume` of the socket are replaced by functions for the application alone.
+ */
+class Pauses {
+  readonly #owners = new Set<object>()
+  readonly #pause: () => void
+  readonly #resume: () => void
+
+  constructor(socket: WebSocketLike) {
+    this.#pause = socket.pause.bind(socket)
+    this.#resume = socket.resume.bind(socket)
+    const application = {}
+    if (socket.isPaused === true) this.#owners.add(application)
+    socket.pause = () => this.add(application)
+    socket.resume = () => this.delete(application)
+  }
+
+  add(owner: object): void {
+    this.#owners.add(owner)
+    this.#pause()
+  }
+
+  delete(owner: object): void {
+    this.#owners.delete(owner)
+    if (this.#owners.size === 0) this.#resume()
   }
 }
 

@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createWebSocketStream, WebSocket, WebSocketServer } from 'ws'
 import { limitMessages } from '../../adapters/sockets/index.ts'
@@ -96,6 +98,56 @@ test('two limits on one socket: a message has to pass both', async () => {
   })
   for (const text of ['1', '2', '3', '4']) client.send(text)
   await vi.waitFor(() => expect(got).toEqual(['1', '2', 'second refuses 3', 'first refuses 4']))
+})
+
+test.each([
+  ['before', true],
+  ['while messages wait', false],
+])(
+  'a socket that the application has paused %s stays paused until the application resumes it',
+  async (_when, early) => {
+    const clock = new ManualClock()
+    const limiter = new RateLimiter({ policies: '1/1s token-bucket', store: memoryStore({ clock: clock.now }) })
+    const got: string[] = []
+    let socket: WebSocket | undefined
+    const client = await connected((accepted) => {
+      socket = accepted
+      limitMessages(accepted, limiter, { overLimit: 'delay', sleeper: clock.sleeper })
+      accepted.on('message', (data) => {
+        got.push(data.toString())
+        if (early && got.length === 1) accepted.pause()
+      })
+    })
+    for (const text of ['1', '2', '3']) client.send(text)
+    await vi.waitFor(() => expect([got.length, clock.sleeping]).toEqual([1, 1]))
+    expect(socket?.isPaused).toBe(true)
+    if (!early) socket?.pause()
+    clock.advance('3s')
+    await vi.waitFor(() => expect(clock.sleeping).toBe(0))
+    client.send('4')
+    await sleep(50)
+    expect([got, socket?.isPaused]).toEqual([['1', '2', '3'], true])
+    socket?.resume()
+    await vi.waitFor(() => expect([got, socket?.isPaused]).toEqual([['1', '2', '3', '4'], false]))
+  },
+)
+
+test('a stream whose reader stalls keeps little, while a limit delays messages', async () => {
+  const clock = new ManualClock()
+  const limiter = new RateLimiter({ policies: '1/1s token-bucket', store: memoryStore({ clock: clock.now }) })
+  let stream: Duplex | undefined
+  const client = await connected((socket) => {
+    stream = createWebSocketStream(socket)
+    limitMessages(socket, limiter, { overLimit: 'delay', sleeper: clock.sleeper })
+  })
+  for (let n = 0; n < 2000; n++) client.send(String(n).padEnd(8192))
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1))
+  for (let n = 0; n < 500; n++) {
+    clock.advance('1s')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect([stream?.readableLength, clock.sleeping]).toEqual([expect.any(Number), 0])
+  expect(stream?.readableLength).toBeLessThan(500_000)
 })
 
 test('a listener that throws on a delayed message is an uncaught exception, and later messages are delivered', async () => {
