@@ -250,6 +250,35 @@ describe('what whenEnded says', () => {
     }
   })
 
+  test.each([
+    ['a failure that other code replaced by status 304: aborted', [401, 304], '304 aborted'],
+    ['a failure after which the application set another status', [401, 200, 304], '304'],
+    ['a page that the client has', [200, 304], '304'],
+    ['a status 304 that the handler chose', [304], '304'],
+    ['a failure', [401], '401'],
+  ])('of %s', async (_what, statuses, end) => {
+    for (const version of [1, 2] as const) {
+      const others: string[] = []
+      const seen: number[] = []
+      const { port, ends } = await record(version, (response) => {
+        whenEnded(response, (status, aborted) => void others.push(`${status}${aborted ? ' aborted' : ''}`))
+        for (const status of statuses) {
+          response.statusCode = status
+          seen.push(response.statusCode)
+        }
+        response.end()
+      })
+      const headers = { 'if-none-match': '"1"' }
+      if (version === 1) expect((await fetch(`http://127.0.0.1:${port}`, { headers })).status).toBe(statuses.at(-1))
+      else {
+        const [sent] = await once(dial(port).request(headers).resume(), 'response')
+        expect(sent[':status']).toBe(statuses.at(-1))
+      }
+      await until(() => others.length > 0)
+      expect([ends, others, seen]).toEqual([[end], [end], statuses])
+    }
+  })
+
   const failing = (session: ClientHttp2Session) =>
     new Promise((resolve) => {
       session.request().on('error', resolve)

@@ -31,6 +31,7 @@ export interface EndingResponse {
   readonly headersSent?: boolean
   readonly req?: {
     readonly method?: string | undefined
+    readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
     readonly socket?: EndingSocket | null
     readonly upgrade?: boolean | null
   }
@@ -45,12 +46,14 @@ export interface EndingResponse {
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
+  const hidesFailure = response.req?.headers?.['if-none-match'] === undefined ? undefined : watchStatus(response)
   const end = (aborted: boolean) => {
     if (!open) return
     open = false
     const sent = sentStatus(response)
+    const incomplete = aborted || isReplaced(sent, response.req?.method) || (sent === 304 && hidesFailure?.() === true)
     if (sent !== response.statusCode) response.statusCode = sent
-    done(sent, aborted || isReplaced(sent, response.req?.method))
+    done(sent, incomplete)
   }
   const { stream } = response
   if (stream !== undefined) whenClosed(stream, end)
@@ -59,10 +62,47 @@ export function whenEnded(response: EndingResponse, done: (status: number, abort
 
 /**
  * True if other code must have replaced the handler's response by status 304, because only GET and HEAD have such responses (RFC 9110,
- * 13.2.2). Some plugins for ETags send it in place of any response, so a client that knows the ETag of a failure could hide each failure.
+ * 13.2.2). Some code for ETags sends status 304 in place of any response, so a client that knows the ETag of a failure could hide each
+ * failure.
  */
 export function isReplaced(status: number, method = 'GET'): boolean {
   return status === 304 && method !== 'GET' && method !== 'HEAD'
+}
+
+/**
+ * Observes the status that the application sets, by an accessor on the response. Returns a function that is true if the application has set
+ * the status of a failure, and then other code has set status 304. Responses of Next.js do this for each method.
+ */
+function watchStatus(response: EndingResponse): () => boolean {
+  const { get, set } = accessorOf(response)
+  let last: number | undefined
+  let before: number | undefined
+  Object.defineProperty(response, 'statusCode', {
+    get,
+    set(status: number) {
+      set(status)
+      if (status !== last) before = last
+      last = status
+    },
+    configurable: true,
+    enumerable: true,
+  })
+  return () => before !== undefined && before >= 400
+}
+
+/** Functions that read and set the status of a response: those of HTTP/2 or of an earlier `watchStatus`, or new ones. */
+function accessorOf(response: EndingResponse): { get: () => number; set: (status: number) => void } {
+  for (let owner: object | null = response; owner !== null; owner = Object.getPrototypeOf(owner)) {
+    const { get, set } = Object.getOwnPropertyDescriptor(owner, 'statusCode') ?? {}
+    if (get !== undefined && set !== undefined) return { get: get.bind(response), set: set.bind(response) }
+  }
+  let status = response.statusCode
+  return {
+    get: () => status,
+    set(next) {
+      status = next
+    },
+  }
 }
 
 /**
