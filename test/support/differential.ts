@@ -114,6 +114,10 @@ function policies(build: (numbers: Numbers) => Policy) {
   return (name: string) => numbers.map((each) => build({ ...each, name }))
 }
 
+const fewInFlight = policies(({ limit, window, name, scope }) =>
+  concurrency({ limit: (limit % 4) + 2, lease: 1000 * window, name, scope }),
+)
+
 /** Milliseconds, often such that a script meets exactly their end. */
 const span = fc.oneof(fc.constantFrom(1, 7, 10, 100), fc.integer({ min: 1, max: 700 }))
 
@@ -141,12 +145,16 @@ function punishments(...forms: ('refused' | 'spent' | 'window')[]): fc.Arbitrary
     })
 }
 
-/** One policy of that algorithm, or several of any, or two and a penalty for their refusals, or one and a penalty for its last unit. */
+/**
+ * One policy of that algorithm, or several of any, or two and a penalty for their refusals, or one and a penalty for its last unit, or one of
+ * few units in flight.
+ */
 export function policiesOf(
-  algorithm: keyof typeof algorithms | 'several' | 'punished' | 'spent',
+  algorithm: keyof typeof algorithms | 'several' | 'punished' | 'spent' | 'fewInFlight',
 ): fc.Arbitrary<Policy[]> {
   const any = (name: string) => fc.oneof(...Object.values(algorithms).map((build) => build(name)))
   if (algorithm === 'punished') return fc.tuple(any('p0'), algorithms.clockWindow('p1'), punishment)
+  if (algorithm === 'fewInFlight') return fc.tuple(fewInFlight('only'))
   if (algorithm === 'spent') return fc.tuple(algorithms.clockWindow('p0'), punishments('spent'))
   if (algorithm !== 'several') return algorithms[algorithm]('only').map((policy) => [policy])
   return fc

@@ -169,7 +169,7 @@ const mutations: readonly Mutations[] = [
   },
   {
     part: 'slidingLog',
-    on: ['concurrency'],
+    on: ['concurrency', 'fewInFlight'],
     changes: [
       ['if entry < firstAt(p, s, at) then return 0', 'if entry > firstAt(p, s, at) then return 0'],
       ['return min(whole, totalOf(s, entry)', 'return max(whole, totalOf(s, entry)'],
