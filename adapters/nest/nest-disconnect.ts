@@ -55,17 +55,18 @@ function listened(connection: Emitter, type: string): Set<() => void> {
   return watching
 }
 
-/** The most packets that may wait for a client of socket.io whose messages are refused. */
-const mostUnread = 1000
+/** How much may wait for a client whose messages are refused: packets of socket.io, or bytes of `ws`. */
+const mostUnread = { packets: 1000, bytes: 4_000_000 }
 
 /**
- * Disconnects a client of socket.io that reads nothing. Nest sends the client an exception for each refused message, and the unread
- * exceptions would fill the memory.
+ * Disconnects a client that reads nothing. Nest sends the client an exception for each refused message, and the unread exceptions would
+ * fill the memory.
  */
 export function disconnectUnread(context: ExecutionContext): void {
   if (context.getType<string>() !== 'ws') return
-  const client = context.getArgByIndex<{ disconnect(close: boolean): void }>(0)
-  if (Number(nested(client, 'conn', 'writeBuffer', 'length')) > mostUnread) client.disconnect(true)
+  const client = context.getArgByIndex<{ disconnect?(close: boolean): void; terminate?(): void }>(0)
+  if (Number(nested(client, 'conn', 'writeBuffer', 'length')) > mostUnread.packets) client.disconnect?.(true)
+  if (Number(nested(client, 'bufferedAmount')) > mostUnread.bytes) client.terminate?.()
 }
 
 /** The connection of a call: the client of a gateway, or else the stream (HTTP/2) or the socket. */

@@ -252,3 +252,40 @@ test('a client of socket.io that reads none of its exceptions is disconnected', 
   expect(client?.disconnected).toBe(true)
   expect(client?.conn.writeBuffer.length).toBeLessThan(1800)
 })
+
+test('a client of ws that reads none of its exceptions is disconnected', async () => {
+  let client: { readyState: number; bufferedAmount: number } | undefined
+
+  @WebSocketGateway()
+  class Unread {
+    handleConnection(connected: typeof client) {
+      client = connected
+    }
+
+    @SubscribeMessage('say')
+    say() {}
+  }
+
+  const { url } = await start(
+    'Express',
+    {
+      imports: [RateLimitModule.forRoot({ policies: '1/1h fixed-window' })],
+      providers: [Unread, everywhere as never],
+    },
+    { prepare: (app) => app.useWebSocketAdapter(new WsAdapter(app)) },
+  )
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  onTestFinished(() => socket.terminate())
+  await new Promise((resolve) => socket.once('open', resolve))
+  socket.on('error', () => {})
+  socket.pause()
+  const message = JSON.stringify({ event: 'say' })
+  let most = 0
+  for (let n = 0; n < 300_000 && client?.readyState !== WebSocket.CLOSED; n++) {
+    socket.send(message)
+    most = Math.max(most, client?.bufferedAmount ?? 0)
+    if (n % 1000 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await vi.waitFor(() => expect(client?.readyState).toBe(WebSocket.CLOSED))
+  expect(most).toBeLessThan(5_000_000)
+})
