@@ -136,23 +136,30 @@ function paramIn(params: Params, name: string): string | undefined {
   return typeof text === 'string' ? text : undefined
 }
 
-/** The cookies of a NextRequest, or of a request of Bun, which has values in place of objects. */
+/** The cookies of a NextRequest, an event of SvelteKit or a request of Bun. Some have texts, and some have objects. */
 interface OwnCookies {
   get(name: string): string | { readonly value: string } | null | undefined
 }
 
 /**
- * A cookie as the application reads it: by `request.cookies` if the request has it. Elsewhere, applications read cookies by different rules.
- * So a cookie that the client has sent several times is no cookie. Otherwise the application could read one of them, and the limit another.
+ * A cookie as the application reads it: by `cookies` of the request or of the context. Elsewhere, applications read cookies by different
+ * rules. So a cookie that these rules may read in different ways is no cookie. Otherwise the application could read one value, and the limit
+ * another.
  */
-function cookieOf(request: Request & { readonly cookies?: OwnCookies }, name: string): string | undefined {
-  if (typeof request.cookies?.get === 'function') {
-    const own = request.cookies.get(name)
+function cookieOf({ request, context }: FetchExchange, name: string): string | undefined {
+  for (const holder of [request, context] as ({ readonly cookies?: OwnCookies } | undefined | null)[]) {
+    if (typeof holder?.cookies?.get !== 'function') continue
+    const own = holder.cookies.get(name)
     return (typeof own === 'string' ? own : own?.value) ?? undefined
   }
   const header = request.headers.get('cookie') ?? ''
   const sent = header.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === name)
-  return sent.length > 1 ? undefined : parse(header)[name]
+  return sent.length === 1 && isPlain(parse(header, { decode: (raw) => raw })[name]) ? parse(header)[name] : undefined
+}
+
+/** False if a quote or a rare blank is at one end of the value: some readers remove it, and the other end with it. */
+function isPlain(raw = ''): boolean {
+  return raw.trim() === raw && raw.startsWith('"') === raw.endsWith('"')
 }
 
 /**
@@ -174,7 +181,7 @@ export function fetchFramework<Context>(
     ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
     addressless: own.address === undefined ? 'address: (request, context) => ...' : undefined,
     param: paramOf,
-    cookie: ({ request }, name) => cookieOf(request, name),
+    cookie: cookieOf,
     route: ({ request, context }) => routeName(undefined, atOnce(own.route?.(request, context), 'route') ?? undefined),
     attach(call, _response, decision) {
       call.decision = decision

@@ -23,9 +23,10 @@ export function byHeader(name: string): KeyExtractor {
 
 /**
  * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa and Hono do, from `request.cookies` in Express,
- * Fastify, Next.js and Bun, or else as the package `cookie` does. Otherwise a client could write a cookie that the limiter and the
- * application read differently, and get a new quota for each request of one session. A request without the cookie is limited by the
- * client's address. So is a request of another fetch handler that has two cookies of the name.
+ * Fastify, Next.js and Bun, from `event.cookies` in SvelteKit, or else as the package `cookie` does. Otherwise a client could write a cookie
+ * that the limiter and the application read differently, and get a new quota for each request of one session. A request without the cookie
+ * is limited by the client's address. So is a request of another fetch handler that has two cookies of the name, or one that readers read
+ * in different ways.
  *
  *     rateLimit({ policies: '5/1m sliding-log', keys: byCookie('session') })
  *

@@ -53,8 +53,9 @@ const headers = (() => {
   return Array.from({ length: rounds(25_000, 100_000) }, () => hostileHeader(random))
 })()
 
-/** What applications read: the package of Express 4 and 5, the newest one, and Koa's own. */
+/** What applications read: the package of Express 4 and 5, that of SvelteKit, the newest one, and Koa's own. */
 const express = createRequire(import.meta.resolve('express'))('cookie') as { parse: typeof parse }
+const { parse: parseInSvelteKit } = createRequire(import.meta.url)('cookie-of-sveltekit') as { parse: typeof parse }
 const koa = new Koa()
 
 function koaContext(cookie: string): Koa.Context {
@@ -73,6 +74,11 @@ function nextRequest(cookie: string): Request & { readonly cookies: RequestCooki
   return Object.assign(request, { cookies: new RequestCookies(request.headers) })
 }
 
+/** The context of a fetch handler of SvelteKit. */
+function svelteKitEvent(header: string): { cookies: { get(name: string): string | undefined } } {
+  return { cookies: { get: (name) => parseInSvelteKit(header)[name] } }
+}
+
 /** Without the characters that a header field cannot have. */
 const sendable = (header: string) => header.replaceAll('\x0b', '').replaceAll('\x7f', '')
 
@@ -89,6 +95,11 @@ const readers: Record<string, { read: (header: string) => string | undefined; ke
   'cookies of a NextRequest': {
     read: (header) => nextRequest(header).cookies.get('session')?.value,
     key: (header) => key({ request: nextRequest(header) }, fetchFramework() as never),
+  },
+  'cookies of an event of SvelteKit': {
+    read: (header) => parseInSvelteKit(header).session,
+    key: (header) =>
+      key({ request: new Request('http://a'), context: svelteKitEvent(header) }, fetchFramework() as never),
   },
   cookie: {
     read: (header) => parse(header).session,
@@ -132,6 +143,26 @@ test('in another fetch handler, a cookie that was sent twice is no cookie, becau
   ]) {
     expect(sent(twice)).toBeUndefined()
   }
+})
+
+test('in another fetch handler, a cookie is what each package reads, or no cookie', () => {
+  const all = [
+    ...headers,
+    'session="VALIDx',
+    'session=VALID\xa0',
+    'session=\xa0"VALID"',
+    'session="',
+    'session="VALID"',
+  ]
+  let found = 0
+  for (const header of all.map(sendable)) {
+    const own = key({ request: new Request('http://a', { headers: { cookie: header } }) }, fetchFramework() as never)
+    if (!own) continue
+    found++
+    const read = [parse, express.parse, parseInSvelteKit].map((each) => withoutQuotes(each(header).session))
+    if (read.some((each) => each !== own)) expect({ header, read }).toEqual({ header, read: [own, own, own] })
+  }
+  expect(found).toBeGreaterThan(all.length / 100)
 })
 
 /** The quotes around a value are no part of it: some readers remove them, and others do not. */
