@@ -210,4 +210,37 @@ export const reservationCases: StoreCases = {
     await third.release()
     assertEqual(await usedOf(long), [0])
   },
+
+  'a renewed lease is that of the plan of its reservation, whichever plan has written the state': async ({
+    store,
+    at,
+  }) => {
+    const long = limiterOn(store, concurrency({ limit: 4, lease: '30s' }))
+    const short = long.withPlan(concurrency({ limit: 4, lease: '3s' }))
+    at(0)
+    const [first, second] = (await reserved(long, [1, 1])) as [Reservation, Reservation]
+    const third = await short.reserve('k')
+    at(1000)
+    assertEqual([await first.renew(), await third.renew()], [true, true])
+    at(3999)
+    assertEqual(await usedOf(short), [3])
+    at(4000)
+    assertEqual(await usedOf(short), [2], 'the third has ended')
+    const fourth = await long.reserve('k')
+    const fifth = await short.reserve('k')
+    assertEqual(await fourth.renew(), true)
+    await long.reserve('other')
+    at(5000)
+    assertEqual([await fifth.renew(), await fourth.renew()], [true, true])
+    at(8000)
+    assertEqual(await usedOf(long), [3], 'the fifth has ended')
+    await second.release()
+    assertEqual(await usedOf(short), [2])
+    at(30_999)
+    assertEqual(await usedOf(short), [2])
+    at(31_000)
+    assertEqual(await usedOf(long), [1], 'the first has ended')
+    await fourth.release()
+    assertEqual(await usedOf(short), [0])
+  },
 }

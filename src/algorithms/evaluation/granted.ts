@@ -1,5 +1,5 @@
 /* The parts of a reservation besides its decision: whether the reservation can be granted, its tickets, and the units of its settlement. */
-import type { Ticket } from '../algorithm.ts'
+import type { Algorithm, Ticket } from '../algorithm.ts'
 import { effectiveTime } from '../effective-time.ts'
 import type { DecidingVerb } from './call-terms.ts'
 import { type PolicyEvaluation, unitsKnown } from './policy-evaluation.ts'
@@ -41,12 +41,20 @@ export function ticketOf(
   if (renews && (!algorithm.leases || renewed === undefined)) return undefined
   if (idSlot === undefined) return evaluation.held ?? [0, 0, cost]
   if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
-  const since = algorithm.bookedAt(s, i, at, delay)
+  const since = algorithm.bookedAt(s, i, at, delay) + (renews ? leaseBeyond(evaluation, algorithm) : 0)
   if (expires === undefined || expiring === undefined || expiring.isFull(s, at))
     return [since, s[i + idSlot] as number, cost]
   const ticket: Ticket = [since, s[i + idSlot] as number, cost, at + expires]
   expiring.add(s as number[], ticket)
   return ticket
+}
+
+/**
+ * How much longer the lease of a renewal is than the leases of the state, in microseconds. A renewed lease is that of the plan under which
+ * the units were reserved, even if a call under another plan has written the state.
+ */
+function leaseBeyond({ algorithm }: PolicyEvaluation, own: Algorithm): number {
+  return algorithm.leases && own.leases ? algorithm.span - own.span : 0
 }
 
 /** The part of an evaluation that `isFull` reads. */
@@ -98,6 +106,6 @@ export function takeMore(
     if (cost === 0 || ticket === undefined || !algorithm.leases) return
     if (unitsKnown(algorithm, s, i, ticket) > 0) algorithm.settle(s, i, at, cost, ticket)
   }
-  algorithm.take(s, i, at, cost, 0)
+  algorithm.take(s, i, at, cost, verb === 'renew' ? leaseBeyond(evaluation, algorithm) : 0)
   evaluation.changed(now)
 }

@@ -64,6 +64,18 @@ const mutations: readonly Mutations[] = [
   },
   {
     part: 'verbs',
+    on: ['keep'],
+    of: 'concurrency',
+    changes: [['verb == RENEW and leaseBeyond(p, from) or 0', '0']],
+  },
+  {
+    part: 'evaluation',
+    on: ['keep'],
+    of: 'concurrency',
+    changes: [['(verb == RENEW and leaseBeyond(p, from) or 0)', '0']],
+  },
+  {
+    part: 'verbs',
     on: ['slidingWindow', 'segmentedWindow'],
     changes: [
       ['refunded > 0 and', 'refunded < 0 and'],
