@@ -57,6 +57,22 @@ test('a reset by one process takes the leased units of the others', async () => 
   expect((await b.peek('bob')).remaining).toBe(10)
 })
 
+test.each(['ioredis', 'node-redis'])(
+  '%s: a ban while the subscriber was not connected takes effect when it is',
+  async (name) => {
+    const before = await listeners()
+    const [a, b] = [await limiterOf(name, { leases: { units: 10 } }), await limiterOf(name)]
+    await expect.poll(listeners).toBe(before + 2)
+    expect((await a.consume('gap')).allowed).toBe(true)
+    await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await b.ban('gap', '1h')
+    await expect.poll(listeners).toBe(before + 2)
+    await expect
+      .poll(async () => (await a.consume('gap', { cost: 1 })).policy, { timeout: 300, interval: 100 })
+      .toBe('ban')
+  },
+)
+
 test.each(['ioredis', 'node-redis'])('%s: a ban by one process takes effect in the others at once', async (name) => {
   const before = await listeners()
   const [a, b] = [await limiterOf(name, { leases: { units: 10 } }), await limiterOf(name)]

@@ -1,6 +1,7 @@
 /*
  * Tells other processes which keys were reset, so that they remove cached refusals and leased units (units taken in advance) of
- * these keys. If a message is lost because a connection broke, a process may repeat a cached refusal until the refusal expires.
+ * these keys. Messages are lost while the connection of a subscriber is broken. So when it subscribes again, the process removes what it has
+ * of all keys.
  */
 import { invalidOption, reason, warnOnce } from '../../../common/index.ts'
 import type { RedisClient } from '../client/index.ts'
@@ -23,6 +24,12 @@ interface IoredisSubscriber {
 interface NodeRedisSubscriber {
   subscribe(channel: string, listener: Listener): Promise<unknown>
   unsubscribe(channel: string, listener: Listener): Promise<unknown>
+}
+
+/** The event of a client after each connection. node-redis has then subscribed again, and ioredis has sent the request to do so. */
+interface ReadyEvents {
+  on(event: 'ready', listener: () => void): unknown
+  off(event: 'ready', listener: () => void): unknown
 }
 
 /** Separates the keys of a message: no Redis key of headgate contains a line feed. */
@@ -57,7 +64,17 @@ export class ResetMessages {
       }
     }
     const { subscribed, stop } = listen(subscriber, channel, listener)
-    this.#stop = stop
+    const events = subscriber as unknown as ReadyEvents
+    const forget = () => listener(all)
+    const onReady = () => {
+      if ('evalSha' in subscriber) forget()
+      else (subscriber as unknown as IoredisSubscriber).subscribe(channel).then(forget, forget)
+    }
+    events.on('ready', onReady)
+    this.#stop = () => {
+      events.off('ready', onReady)
+      return stop()
+    }
     subscribed.catch((error: unknown) => {
       warnOnce(
         'HEADGATE_SUBSCRIBER',
