@@ -73,14 +73,26 @@ export function isCached({ status, headers }: Response, method: string, request:
 /** The high-water mark is 0, so that a stream of events is not read before the server asks for a chunk. */
 const lazily = { highWaterMark: 0 }
 
+/**
+ * The most bytes of a chunk. A longer chunk is passed on in pieces, because some servers (Deno) take a whole chunk at once, also if the
+ * client reads nothing. They would then report the end of the body too early.
+ */
+const mostBytes = 65_536
+
 function watched(reader: ReadableStreamDefaultReader<Uint8Array>, watcher: BodyWatcher): ReadableStream<Uint8Array> {
+  let rest: Uint8Array | undefined
+  const next = async () => {
+    const value = rest ?? (await reader.read()).value
+    rest = value !== undefined && value.length > mostBytes ? value.subarray(mostBytes) : undefined
+    return rest === undefined ? value : value?.slice(0, mostBytes) // a copy, because a server may transfer the buffer
+  }
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
       watcher.reads(1)
       try {
-        const { done, value } = await reader.read()
+        const value = await next()
         watcher.reads(-1)
-        if (!done) {
+        if (value !== undefined) {
           controller.enqueue(value)
           return
         }

@@ -206,6 +206,20 @@ describe('the end of a response', () => {
     }
   })
 
+  test('of a body of one large chunk comes when the server has taken its last piece', async () => {
+    const bytes = Uint8Array.from({ length: 200_001 }, (_, n) => n % 251)
+    const { limited, used } = await start(() => new Response(bytes))
+    const reader = (await limited(request())).body?.getReader()
+    const pieces: Uint8Array[] = []
+    for (let last = await reader?.read(); last?.done === false; last = await reader?.read()) {
+      expect(await used()).toBe(1)
+      pieces.push(last.value as Uint8Array)
+    }
+    expect(pieces.map(({ length }) => length)).toEqual([65_536, 65_536, 65_536, 3393])
+    expect(Buffer.compare(Buffer.concat(pieces), bytes)).toBe(0)
+    expect(await used()).toBe(0)
+  })
+
   test('counts for a POST with status 304, because a plugin for ETags may have replaced a failure', async () => {
     const { limited, used } = await start(() => new Response(null, { status: 304 }))
     for (const method of ['GET', 'HEAD', 'POST', 'PUT']) await limited(request('/', { method }))
