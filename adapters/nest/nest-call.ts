@@ -95,14 +95,22 @@ export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): Ne
   return context[callKey]
 }
 
+interface GraphqlArguments {
+  readonly values: unknown
+  readonly context: unknown
+  readonly info: unknown
+  /** True for the resolver of a reference. */
+  readonly isReference: boolean
+}
+
 /**
  * The arguments of a GraphQL resolver. In a federation, `resolveReference` resolves an object and not a field, so `values` (the
  * arguments of the field) is undefined.
  */
-export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
+export function graphqlArguments(args: readonly unknown[]): GraphqlArguments {
   return args[3] === undefined
-    ? { values: undefined, context: args[1], info: args[2] }
-    : { values: args[1], context: args[2], info: args[3] }
+    ? { values: undefined, context: args[1], info: args[2], isReference: true }
+    : { values: args[1], context: args[2], info: args[3], isReference: false }
 }
 
 function httpSide(type: string, args: readonly unknown[]): HttpSide | undefined {

@@ -12,7 +12,7 @@ const interceptorsKey = '__interceptors__'
 const gatewayKey = 'websockets:message_mapping'
 /** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
 const patternKeys = [gatewayKey, 'microservices:pattern', 'graphql:resolver_type']
-const fieldKey = 'graphql:resolve_property'
+const fieldKeys = ['graphql:resolve_property', 'graphql:resolve_reference']
 /** The token with which Nest injects the options of `GraphQLModule`. */
 const graphqlOptions = 'GqlModuleOptions'
 
@@ -42,9 +42,12 @@ export function takesMessages(handler: Handler): boolean {
   return patternKeys.some((key) => metadataOf(key, handler) !== undefined)
 }
 
-/** True for a GraphQL field resolver. Nest runs guards and interceptors for it only if `fieldResolverEnhancers` names them. */
+/**
+ * True for a GraphQL resolver of a field, or of a reference in a federation. Nest runs guards and interceptors for it only if
+ * `fieldResolverEnhancers` names them.
+ */
 export function isField(handler: Handler): boolean {
-  return metadataOf(fieldKey, handler) !== undefined
+  return fieldKeys.some((key) => metadataOf(key, handler) !== undefined)
 }
 
 /**

@@ -45,7 +45,9 @@ function keepDecision(context: ExecutionContext, decision: RequestDecision): voi
 
 function ownArgument(context: ExecutionContext): object | undefined {
   const args = context.getArgs()
-  return context.getType<string>() === 'graphql' ? (graphqlArguments(args).info as object) : args.findLast(isObject)
+  if (context.getType<string>() !== 'graphql') return args.findLast(isObject)
+  const { info, isReference } = graphqlArguments(args)
+  return (isReference ? args[0] : info) as object // all references of an operation have the same `info`
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {

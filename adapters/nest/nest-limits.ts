@@ -189,13 +189,13 @@ function contradiction(place: string): HeadgateError {
 }
 
 /**
- * True for a nested field of GraphQL. The resolver of such a field runs once for each object of a result. Only a limit on the
+ * True for a nested field of GraphQL, and for a reference of a federation. Such a resolver runs once for each object. Only a limit on the
  * resolver itself counts these calls.
  */
 function isNestedField(context: ExecutionContext): boolean {
   if (context.getType<string>() !== 'graphql') return false
-  const { info } = graphqlArguments(context.getArgs())
-  return isObject(info) && isObject(info.path) && info.path.prev !== undefined
+  const { info, isReference } = graphqlArguments(context.getArgs())
+  return isReference || (isObject(info) && isObject(info.path) && info.path.prev !== undefined)
 }
 
 /** The name of a handler's method. The handler's own `name` may differ, because a decorator may have replaced the function. */

@@ -89,13 +89,15 @@ export function quota(text: string, options: Omit<CalendarWindowOptions, 'limit'
   const every = partsOf(count, word.toLowerCase())
   if (limit === undefined || every === undefined) throw notUnderstood(text)
   checkTextOptions('quota', options, "'1000/month', { anchor: 15 }")
-  if (timeZone !== undefined && options.timeZone !== undefined) {
+  const inText = { limit: Number(limit), every, ...(timeZone === undefined ? {} : { timeZone }) }
+  const twice = Object.entries(options).find(([name, value]) => value !== undefined && name in inText)
+  if (twice !== undefined) {
     throw new HeadgateError(
       'HEADGATE_POLICY',
-      `quota: timeZone is in the text ${shown(text)} and in the options. Write it once.`,
+      `quota: ${twice[0]} is in the text ${shown(text)} and in the options. Write it once.`,
     )
   }
-  return calendarWindow({ ...options, ...(timeZone === undefined ? {} : { timeZone }), limit: Number(limit), every })
+  return calendarWindow({ ...options, ...inText })
 }
 
 function notUnderstood(text: unknown): HeadgateError {

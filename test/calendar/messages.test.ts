@@ -164,6 +164,16 @@ test.each<[string, unknown, string]>([
   }
 })
 
+test.each([
+  ['5/month', 'limit', 9],
+  ['5/month', 'every', 'day'],
+  ['5/month Europe/Berlin', 'timeZone', 'UTC'],
+])('an option that the text %j has already is an error: %s', (text, name, value) => {
+  expect(message(() => quota(text, { [name]: value } as never))).toBe(
+    `quota: ${name} is in the text "${text}" and in the options. Write it once.`,
+  )
+})
+
 test('a number of months is shown as it is written', () => {
   expect(message(() => calendarWindow({ limit: 9, every: { months: 5 } }))).toBe(
     'calendarWindow: anchor must be a date, because a year is no multiple of 5 months, got undefined. ' +

@@ -54,7 +54,7 @@ export function ticketOf(
  * the units were reserved, even if a call under another plan has written the state.
  */
 function leaseBeyond({ algorithm }: PolicyEvaluation, own: Algorithm): number {
-  return algorithm.leases && own.leases ? algorithm.span - own.span : 0
+  return algorithm.leases ? algorithm.span - own.span : 0
 }
 
 /** The part of an evaluation that `isFull` reads. */

@@ -66,13 +66,13 @@ const mutations: readonly Mutations[] = [
     part: 'verbs',
     on: ['keep'],
     of: 'concurrency',
-    changes: [['verb == RENEW and leaseBeyond(p, from) or 0', '0']],
+    changes: [['verb == RENEW and p.leases and p.span - from.span or 0', '0']],
   },
   {
     part: 'evaluation',
     on: ['keep'],
     of: 'concurrency',
-    changes: [['(verb == RENEW and leaseBeyond(p, from) or 0)', '0']],
+    changes: [['(verb == RENEW and p.leases and p.span - from.span or 0)', '0']],
   },
   {
     part: 'verbs',

@@ -46,11 +46,6 @@ function effectiveTime(p, last, now)
   return now < last and last - now < p.tolerance and last or now
 end
 
--- How much longer the lease of a renewal, which is that of the reservation's plan, is than the leases of the state.
-local function leaseBeyond(p, from)
-  return p.leases and from.leases and p.span - from.span or 0
-end
-
 local function withLag(wait, lag)
   return wait == 0 and 0 or wait + lag
 end
@@ -126,7 +121,7 @@ function makers.reserve()
         if s[from.idSlot] <= 0 then s[from.idSlot] = id end
         local expire = expires > 0 and from.expiring and not make('expiring').isFull(s, at)
         respond(expire and 2 or 1)
-        respond(from.algorithm.bookedAt(from, s, at, ahead) + (verb == RENEW and leaseBeyond(p, from) or 0))
+        respond(from.algorithm.bookedAt(from, s, at, ahead) + (verb == RENEW and p.leases and p.span - from.span or 0))
         respond(s[from.idSlot])
         if expire then
           make('expiring').add(s, s[from.idSlot], cost, at + expires)

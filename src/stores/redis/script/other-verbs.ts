@@ -104,7 +104,7 @@ function makers.verbs()
       if cost == 0 or not ticket or not from.leases then return end
       if unitsKnown(from, s, ticket) > 0 then from.algorithm.settle(from, s, at, cost, ticket.since, ticket.units) end
     end
-    from.algorithm.take(from, s, at, cost, verb == RENEW and leaseBeyond(p, from) or 0)
+    from.algorithm.take(from, s, at, cost, verb == RENEW and p.leases and p.span - from.span or 0)
     changed(p)
   end
 
