@@ -1,8 +1,7 @@
-import { parse } from 'cookie'
 import { atOnce, isPromise, type MaybePromise } from '../../src/common/index.ts'
 import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
-import type { TrustedProxies } from '../../src/http/keys/index.ts'
+import { cookieIn, type TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
 import { statusOf } from '../response-fields.ts'
 import { answerWriter } from './answer-writer.ts'
@@ -143,8 +142,7 @@ interface OwnCookies {
 
 /**
  * A cookie as the application reads it: by `cookies` of the request or of the context. Elsewhere, applications read cookies by different
- * rules. So a cookie that these rules may read in different ways is no cookie. Otherwise the application could read one value, and the limit
- * another.
+ * rules, and read the first or the last cookie of a name.
  */
 function cookieOf({ request, context }: FetchExchange, name: string): string | undefined {
   for (const holder of [request, context] as ({ readonly cookies?: OwnCookies } | undefined | null)[]) {
@@ -152,14 +150,7 @@ function cookieOf({ request, context }: FetchExchange, name: string): string | u
     const own = holder.cookies.get(name)
     return (typeof own === 'string' ? own : own?.value) ?? undefined
   }
-  const header = request.headers.get('cookie') ?? ''
-  const sent = header.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === name)
-  return sent.length === 1 && isPlain(parse(header, { decode: (raw) => raw })[name]) ? parse(header)[name] : undefined
-}
-
-/** False if a quote or a rare blank is at one end of the value: some readers remove it, and the other end with it. */
-function isPlain(raw = ''): boolean {
-  return raw.trim() === raw && raw.startsWith('"') === raw.endsWith('"')
+  return cookieIn(request.headers.get('cookie') ?? '', name, true)
 }
 
 /**

@@ -23,10 +23,10 @@ export function byHeader(name: string): KeyExtractor {
 
 /**
  * Limits by a cookie. The cookie is read exactly as the application reads it: as Koa and Hono do, from `request.cookies` in Express,
- * Fastify, Next.js and Bun, from `event.cookies` in SvelteKit, or else as the package `cookie` does. Otherwise a client could write a cookie
+ * Fastify, Next.js and Bun, from `event.cookies` in SvelteKit, or else as packages for cookies do. Otherwise a client could write a cookie
  * that the limiter and the application read differently, and get a new quota for each request of one session. A request without the cookie
- * is limited by the client's address. So is a request of another fetch handler that has two cookies of the name, or one that readers read
- * in different ways.
+ * is limited by the client's address. So is a request whose cookie packages read in different ways, and a request of another fetch handler
+ * that has two cookies of the name.
  *
  *     rateLimit({ policies: '5/1m sliding-log', keys: byCookie('session') })
  *
@@ -50,14 +50,32 @@ interface ParsedCookies {
 }
 
 /**
- * A cookie as the application reads it: as middleware has read it, or else as the package `cookie` does. Undefined for a value that is no
- * text, such as the object that cookie-parser makes of JSON.
+ * A cookie as the application reads it: as middleware has read it, or else as packages for cookies do. Undefined for a value that is no text,
+ * such as the object that cookie-parser makes of JSON.
  */
 export function cookieOf(request: ParsedCookies, header: string | undefined, name: string): string | undefined {
   const { cookies, signedCookies } = request
-  if (typeof cookies !== 'object' || cookies === null) return header === undefined ? undefined : parse(header)[name]
+  if (typeof cookies !== 'object' || cookies === null) return header === undefined ? undefined : cookieIn(header, name)
   const value = [cookies, signedCookies].find((all) => all && Object.hasOwn(all, name))?.[name]
   return typeof value === 'string' ? value : undefined
+}
+
+/**
+ * A cookie of the header as each package reads it. Undefined for a cookie that packages read in different ways, because the application
+ * could read one value, and the limit another.
+ * @param isOnly true if a cookie that was sent twice is no cookie
+ */
+export function cookieIn(header: string, name: string, isOnly = false): string | undefined {
+  const [sent, another] = header
+    .split(';')
+    .filter((pair) => pair.includes('=') && pair.split('=', 1)[0]?.trim() === name)
+  if (sent === undefined || (isOnly && another !== undefined)) return undefined
+  return isPlain(parse(sent, { decode: (raw) => raw })[name]) ? parse(sent)[name] : undefined
+}
+
+/** False if a quote or a rare blank is at one end of the value: some packages remove it, and the other end with it. */
+function isPlain(raw = ''): boolean {
+  return raw.trim() === raw && raw.startsWith('"') === raw.endsWith('"')
 }
 
 const quote = 34

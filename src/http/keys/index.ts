@@ -10,7 +10,7 @@ export { addressSource, checkAddressNeeds, withAddressOf } from './address-sourc
 export { type ByIpOptions, byIp, watchedAddress } from './by-ip.ts'
 export { combine } from './combine.ts'
 export { extractKey, findKey, mayLackAddress } from './extract-key.ts'
-export { byCookie, byHeader, byParam, byRoute, cookieOf } from './extractors.ts'
+export { byCookie, byHeader, byParam, byRoute, cookieIn, cookieOf } from './extractors.ts'
 export { type Extracted, type FindKey, type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 export { reportedAddress, toldAddress, warnOfNoAddress } from './no-address.ts'
 export type { AddressPlatform } from './platforms.ts'

@@ -84,10 +84,6 @@ const sendable = (header: string) => header.replaceAll('\x0b', '').replaceAll('\
 
 const key = byCookie('session')
 const readers: Record<string, { read: (header: string) => string | undefined; key: (header: string) => unknown }> = {
-  'cookie of Express': {
-    read: (header) => express.parse(header).session,
-    key: (header) => key({ headers: { cookie: header } }, expressFramework as never),
-  },
   'getCookie of Hono': {
     read: (header) => getCookie(honoContext(header), 'session'),
     key: (header) => key(honoContext(header), honoFramework() as never),
@@ -100,10 +96,6 @@ const readers: Record<string, { read: (header: string) => string | undefined; ke
     read: (header) => parseInSvelteKit(header).session,
     key: (header) =>
       key({ request: new Request('http://a'), context: svelteKitEvent(header) }, fetchFramework() as never),
-  },
-  cookie: {
-    read: (header) => parse(header).session,
-    key: (header) => key({ headers: { cookie: header } }, expressFramework as never),
   },
   'cookies of Koa': {
     read: (header) => koaContext(header).cookies.get('session'),
@@ -145,24 +137,23 @@ test('in another fetch handler, a cookie that was sent twice is no cookie, becau
   }
 })
 
-test('in another fetch handler, a cookie is what each package reads, or no cookie', () => {
-  const all = [
-    ...headers,
-    'session="VALIDx',
-    'session=VALID\xa0',
-    'session=\xa0"VALID"',
-    'session="',
-    'session="VALID"',
-  ]
+test.each<[string, (header: string) => unknown]>([
+  ['Express', (cookie) => key({ headers: { cookie } }, expressFramework as never)],
+  [
+    'another fetch handler',
+    (cookie) => key({ request: new Request('http://a', { headers: { cookie } }) }, fetchFramework() as never),
+  ],
+])('in %s, a cookie is what each package reads, or no cookie', (_name, keyOf) => {
+  const more = ['session="VALIDx', 'session=VALID\xa0', 'session=\xa0"VALID"', 'session="', '\xa0session=1; session=2']
   let found = 0
-  for (const header of all.map(sendable)) {
-    const own = key({ request: new Request('http://a', { headers: { cookie: header } }) }, fetchFramework() as never)
+  for (const header of [...headers, ...more].map(sendable)) {
+    const own = keyOf(header)
     if (!own) continue
     found++
     const read = [parse, express.parse, parseInSvelteKit].map((each) => withoutQuotes(each(header).session))
     if (read.some((each) => each !== own)) expect({ header, read }).toEqual({ header, read: [own, own, own] })
   }
-  expect(found).toBeGreaterThan(all.length / 100)
+  expect(found).toBeGreaterThan(headers.length / 100)
 })
 
 /** The quotes around a value are no part of it: some readers remove them, and others do not. */
@@ -184,7 +175,7 @@ describe.each(Object.entries(readers))('%s', (_name, reader) => {
 
 test('a header of nothing but quotes takes no time', () => {
   const started = process.hrtime.bigint()
-  const cookie = `session=${'"'.repeat(1_000_000)}x`
+  const cookie = `session=${'"'.repeat(1_000_000)}x${'"'.repeat(1_000_000)}`
   expect(key({ headers: { cookie } }, expressFramework as never)).toBe('x')
   expect(Number(process.hrtime.bigint() - started) / 1e6).toBeLessThan(1000)
 })
