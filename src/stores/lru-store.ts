@@ -6,6 +6,7 @@
  * states. In this store no other command can run between the steps, because the store is synchronous.
  */
 import { LRUCache } from 'lru-cache'
+import { makeSpace } from '../algorithms/bans/index.ts'
 import { type Clock, clockOr, monotonicClock, ownText, readOptions, whole } from '../common/index.ts'
 import type { KeptKey, KeyPage } from '../inspection/index.ts'
 import {
@@ -60,6 +61,8 @@ export function lruStore(options: LruStoreOptions = {}): Store {
 interface ScopeKeys {
   readonly cached: LRUCache<string, KeyStates>
   readonly banned: Map<string, KeyStates>
+  /** When ended bans were last moved to the cache, in microseconds. */
+  sweptAt: number
 }
 
 /** The ledger of a limiter under one plan (set of policies). The limiter's ledgers under other plans use the same `keys`. */
@@ -92,6 +95,7 @@ class LruLedger implements Ledger {
       return key === undefined ? undefined : encodeId(key)
     })
     if (verb === 'inspect') return ids.map((id, n) => this.#kept(this.#scopes[n] as string, id as string, now))
+    if (verb === 'ban') for (const [n, id] of ids.entries()) if (id !== undefined) this.#makeSpace(n, id, now)
     const states = ids.map((id, n) => (id === undefined ? undefined : this.#find(n, id)))
     const outcome = runOnStates(states, this.#evaluation, command as Command<StateVerb>, now)
     for (const [n, each] of states.entries()) if (each?.changed) this.#save(n, ids[n] as string, each)
@@ -116,6 +120,20 @@ class LruLedger implements Ledger {
     }
   }
 
+  /** If there is no space for the ban of a key, lets the cache evict keys whose bans have ended. @throws HeadgateError `HEADGATE_BAN` */
+  #makeSpace(scope: number, id: string, now: number): void {
+    const keys = this.#keysOf(this.#scopes[scope] as string)
+    const { cached, banned } = keys
+    makeSpace(banned, banned.has(id) ? 0 : 1, now, keys.sweptAt, () => {
+      keys.sweptAt = now
+      for (const [key, states] of banned) {
+        if (states.banAt(now, false) !== undefined) continue
+        banned.delete(key)
+        cached.set(key, states)
+      }
+    })
+  }
+
   /** The states of a key for an inspection. The inspection does not count as a use of the key in the cache. */
   #kept(scope: string, id: string, now: number): KeptKey {
     const { cached, banned } = this.#keysOf(scope)
@@ -138,7 +156,11 @@ class LruLedger implements Ledger {
     let keys = this.keys.get(scope)
     if (keys !== undefined) return keys
     // The option `max` is not used, because with `max` a new LRUCache allocates arrays for `maxKeys` keys.
-    keys = { cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }), banned: new Map() }
+    keys = {
+      cached: new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 }),
+      banned: new Map(),
+      sweptAt: -Infinity,
+    }
     this.keys.set(scope, keys)
     return keys
   }

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/node.ts'
 import type { Tickets } from '../../src/algorithms/evaluation/evaluation.ts'
 import { unsupported } from '../../src/common/errors.ts'
-import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter } from '../../src/index.ts'
+import { concurrency, fixedWindow, type HeadgateError, lruStore, memoryStore, RateLimiter } from '../../src/index.ts'
 import type { Booking } from '../../src/store.ts'
 import { ShareStore } from '../../src/stores/shares/share-store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -64,17 +64,24 @@ describe('a store in memory', () => {
     expect(decision).toMatchObject({ allowed: true, remaining: 0, ban: { scope: 'default' } })
   })
 
-  test('has a bound, whose error bans nothing, and forgets bans that are over', async () => {
-    const clock = new ManualClock()
-    const limiter = new RateLimiter({ policies: '1/1h', store: memoryStore({ clock: clock.now }) })
-    for (let n = 0; n < 100_000; n++) await limiter.ban(`k${n}`, n < 10 ? '1m' : '1h')
-    await expect(limiter.ban('more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
-    await limiter.ban('k10', '2h')
-    expect(limiter.consumeSync('more').allowed).toBe(true)
-    clock.advance('11m')
-    for (let n = 0; n < 10; n++) await limiter.ban(`more${n}`, '1h')
-    await expect(limiter.ban('one more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
-  })
+  test.each([
+    ['memory', memoryStore],
+    ['lru', lruStore],
+  ])(
+    'has a bound in the %s store, whose error bans nothing, and forgets bans that are over',
+    async (_name, storeOf) => {
+      const clock = new ManualClock()
+      const limiter = new RateLimiter({ policies: '1/1h', store: storeOf({ clock: clock.now }) })
+      for (let n = 0; n < 100_000; n++) await limiter.ban(`k${n}`, n < 10 ? '1m' : '1h')
+      await expect(limiter.ban('more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
+      await limiter.ban('k10', '2h')
+      expect(limiter.consumeSync('more').allowed).toBe(true)
+      clock.advance('1m')
+      for (let n = 0; n < 10; n++) await limiter.ban(`more${n}`, '1h')
+      await expect(limiter.ban('one more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
+      expect([limiter.consumeSync('k5').allowed, limiter.consumeSync('k11').allowed]).toEqual([true, false])
+    },
+  )
 
   test('keeps bans over plans, new limits and a clear', async () => {
     const limiter = new RateLimiter({ policies: '1/1h' })

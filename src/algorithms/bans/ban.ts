@@ -7,7 +7,7 @@
  * If several keys of a call are banned, the ban that ends last applies. A store saves the ban of a key together with the key's states,
  * but under no policy's name.
  */
-import { ownText } from '../../common/index.ts'
+import { HeadgateError, ownText } from '../../common/index.ts'
 import { type Ban, type Decision, join } from '../../policy/index.ts'
 import { toleranceOf } from '../effective-time.ts'
 import type { DecidingVerb } from '../evaluation/index.ts'
@@ -61,6 +61,34 @@ export function banAt(ban: StoredBan, now: number): StoredBan | undefined {
  * back, refuses until the ban has ended by its own clock.
  */
 const lingering = 600_000_000
+
+/** The most bans that a store in memory keeps at the same time, at about 200 bytes each. */
+const mostBans = 100_000
+
+/** A full store looks for bans that have ended at most once in this time, in microseconds. */
+const sweepEvery = 1_000_000
+
+/**
+ * Makes space in a store in memory for more bans.
+ * @param sweptAt when `sweep` was last called
+ * @param sweep removes the bans that have ended from `bans`
+ * @throws HeadgateError `HEADGATE_BAN` if there is no space, because too many bans have not ended
+ */
+export function makeSpace(
+  bans: { readonly size: number },
+  more: number,
+  now: number,
+  sweptAt: number,
+  sweep: () => void,
+): void {
+  if (bans.size + more <= mostBans) return
+  if (Math.abs(now - sweptAt) >= sweepEvery) sweep()
+  if (bans.size + more <= mostBans) return
+  throw new HeadgateError(
+    'HEADGATE_BAN',
+    `A store in memory has ${bans.size} banned keys of this limiter, and ${mostBans} is the most. Unban some, or use redisStore.`,
+  )
+}
 
 /** True if a store may delete the ban, because the ban ended more than `lingering` microseconds ago. */
 export function isPast({ until }: StoredBan, now: number): boolean {

@@ -13,6 +13,7 @@ export {
   laterBan,
   longerBan,
   longestBan,
+  makeSpace,
   newBan,
   type StoredBan,
   withBan,

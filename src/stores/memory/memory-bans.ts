@@ -4,18 +4,13 @@ import {
   isPast,
   laterBan,
   longestBan,
+  makeSpace,
   newBan,
   type StoredBan,
 } from '../../algorithms/bans/index.ts'
-import { HeadgateError, ownText } from '../../common/index.ts'
+import { ownText } from '../../common/index.ts'
 import type { BanTerms } from '../contract/index.ts'
 import { keyName } from './key-name.ts'
-
-/** The most keys of a limiter that can be banned at the same time, at about 200 bytes each. */
-const maxBans = 100_000
-
-/** If there is no space for a new ban, bans that are over are removed, but at most once in this time, in microseconds. */
-const sweepEvery = 1_000_000
 
 type Scopes = readonly { readonly name: string }[]
 type Keys = readonly (string | undefined)[]
@@ -39,11 +34,12 @@ export class MemoryBans {
 
   /**
    * @param keys for each scope (kind of key, such as user), the key to ban, or undefined
-   * @throws HeadgateError `HEADGATE_BAN` if more than `maxBans` keys would then be banned
+   * @throws HeadgateError `HEADGATE_BAN` if too many keys would then be banned
    */
   set(scopes: Scopes, keys: Keys, now: number, { duration, reason, extends: keeps = false }: BanTerms): void {
     const ids = idsOf(scopes, keys)
-    this.#makeSpace(ids.filter((id) => !this.#bans.has(id)).length, now)
+    const more = ids.filter((id) => !this.#bans.has(id)).length
+    makeSpace(this.#bans, more, now, this.#sweptAt, () => this.#sweep(now))
     const ban = newBan(now, duration, reason)
     for (const id of ids) this.#bans.set(ownText(id), keeps ? laterBan(this.#find(id, now, true), ban) : ban)
   }
@@ -84,19 +80,9 @@ export class MemoryBans {
     return ban
   }
 
-  #makeSpace(keys: number, now: number): void {
-    if (this.size + keys <= maxBans) return
-    if (Math.abs(now - this.#sweptAt) >= sweepEvery) this.#sweep(now)
-    if (this.size + keys <= maxBans) return
-    throw new HeadgateError(
-      'HEADGATE_BAN',
-      `A store in memory has ${this.size} banned keys of this limiter, and ${maxBans} is the most. Unban some, or use redisStore.`,
-    )
-  }
-
   #sweep(now: number): void {
     this.#sweptAt = now
-    for (const id of this.#bans.keys()) this.#find(id, now, true)
+    for (const [id, ban] of this.#bans) if (banAt(ban, now) === undefined) this.#bans.delete(id)
   }
 }
 
