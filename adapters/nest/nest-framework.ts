@@ -76,11 +76,16 @@ function ended(context: ExecutionContext, done: (status: number, aborted: boolea
 function held(context: ExecutionContext): (() => number) | undefined {
   const { reply, config } = callOf(context)
   if (reply !== undefined) return reply.table.held?.(reply.response)
-  const [owner, handler] = [context.getClass(), context.getHandler() as Handler]
-  if (config !== undefined && !isIntercepted(config, owner, handler)) {
-    throw unseenEnd(`${owner.name}.${handler.name}`, owner.name)
-  }
+  const owner = context.getClass()
+  if (config !== undefined && !isSeen(context))
+    throw unseenEnd(`${owner.name}.${context.getHandler().name}`, owner.name)
   return progressOf(context)
+}
+
+/** True if `RateLimitInterceptor` sees the end of this call. */
+function isSeen(context: ExecutionContext): boolean {
+  const { config } = callOf(context)
+  return config !== undefined && isIntercepted(config, context.getClass(), context.getHandler() as Handler)
 }
 
 function param(context: ExecutionContext, name: string): MaybePromise<string | undefined> {
@@ -143,7 +148,9 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   ended,
   left(context) {
     const { type, reply } = callOf(context)
-    return reply === undefined ? type === 'graphql' && hasLeft(context) : reply.table.left?.(reply.response) === true
+    if (reply !== undefined) return reply.table.left?.(reply.response) === true
+    // Of the other calls, Nest runs no handler for a client that has left only in GraphQL, and in a gateway with interceptors.
+    return (type === 'graphql' || (type === 'ws' && isSeen(context))) && hasLeft(context)
   },
   held,
   setHeader(context, name, value) {

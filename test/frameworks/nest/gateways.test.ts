@@ -91,6 +91,40 @@ test('a message whose client disconnects while its handler runs counts, and its 
   expect(await used()).toEqual([2, 0])
 })
 
+test('with settle, a message whose client has left before the decision gets its estimate back, and is not handled', async () => {
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const decided = vi.fn()
+  const say = vi.fn()
+
+  @UseInterceptors(RateLimitInterceptor)
+  @WebSocketGateway()
+  class Priced {
+    @SubscribeMessage('say')
+    say() {
+      say()
+    }
+  }
+
+  const limiter = new RateLimiter({ policies: '90/1h fixed-window' })
+  const keys = async () => {
+    decided()
+    await gate
+    return 'k'
+  }
+  const { url } = await chat('Express', { limiter, keys, cost: 50, settle: true }, [Priced, everywhere])
+  const socket = connect(url)
+  socket.emit('say')
+  await vi.waitFor(() => expect(decided).toHaveBeenCalledTimes(1))
+  socket.close()
+  await new Promise((resolve) => setTimeout(resolve, 100)) // the server notices that its client has left
+  open()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect([say.mock.calls.length, (await limiter.peek('k')).remaining]).toEqual([0, 90])
+})
+
 describe.each(platforms)('socket.io on %s', (platform) => {
   test('a message over the limit is an exception with the wait; no gateway is subclassed', async () => {
     const { clock, store } = storeAt()
