@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-import { getOrInsert, invalidOption } from '../common/index.ts'
+import { getOrInsert, invalidOption, RecentMap } from '../common/index.ts'
 
 /** A local date, as whole days since 1970-01-01 in the Gregorian calendar. The years from 1 to 9999 are exact. */
 export type Day = number
@@ -7,7 +6,7 @@ export type Day = number
 const millisecondsOfDay = 86_400_000
 
 /** The time zones in use. 500 is enough for each zone of the IANA database. A zone takes about 45 KB, and 0.3 ms to make. */
-const zones = new LRUCache<string, TimeZone>({ max: 500 })
+const zones = new RecentMap<string, TimeZone>(500)
 
 /** How many midnights a zone remembers: more than the days of ten years, because each customer's anchor may be another day. */
 const mostOffsets = 4096

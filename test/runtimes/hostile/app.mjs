@@ -3,6 +3,7 @@
  * path: `/in-flight/NAME/HANDLER`. This module runs in every runtime, so it imports nothing else.
  */
 import { byHeader, RateLimiter } from 'headgate'
+import { quota } from 'headgate/calendar'
 import { rateLimit } from 'headgate/fetch'
 import { compareAndSetStore } from 'headgate/store'
 
@@ -92,7 +93,9 @@ const kinds = {
 }
 
 // Made outside of a request, where a worker may not do everything.
-export const made = new RateLimiter({ policies: '1/1h' }).withPlan('2/1h')
+export const made = new RateLimiter({ policies: '1/1h' })
+  .withPlan('2/1h')
+  .withPlan(['5/month', '5/day Europe/Berlin'].map((text, n) => quota(text, { name: `${n}` })))
 
 const limits = new Map()
 const runs = new Map()
