@@ -215,6 +215,5 @@ function apply<Given extends Response | undefined>(call: Call<unknown>, given: G
     getClientAddress?: unknown
   }
   if (typeof isSubRequest === 'boolean' && typeof getClientAddress === 'function') call.answer.mayStayUnread = true
-  if (given === undefined || given === null) void call.finish()
-  return call.answer.apply(given, call.request)
+  return call.apply(given)
 }

@@ -92,6 +92,23 @@ function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
   }
 }
 
+/** The response of the handler behind a limit. Middleware around the limit may send another response. */
+interface BehindLimit {
+  response: Response | undefined
+}
+
+/** What the last limit of a context that needs the end of the response has to learn from `tellResponse`. */
+const latest = new WeakMap<Context, BehindLimit>()
+
+/** Call this function after a limit has decided. Tells the limit, by the returned function, the response of the handler behind it. */
+export function tellResponse(context: Context): (response: Response) => void {
+  const own = latest.get(context)
+  latest.delete(context)
+  return (response) => {
+    if (own !== undefined) own.response = response
+  }
+}
+
 /** The functions that the guard (code for all frameworks) needs from Hono. The context of Hono is both the request and the response. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
   const finder = finderOver(honoNodePair, (context: Context) => context.req.raw)
@@ -115,13 +132,12 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     headersSent: ({ finalized }) => finalized,
     complete: ({ finalized }) => finalized,
     ended(context, done) {
-      const { raw } = context.req
-      const answer = answerOf(context)
-      // Middleware around the limit may replace the handler's response. An inner request may ask for the same path as the outer request,
-      // whose response of node:http has another status.
+      const own: BehindLimit = { response: undefined }
+      latest.set(context, own)
+      // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
       const ended = (status: number, aborted: boolean) =>
-        done(statusOf(answer.response ?? (context.finalized ? context.res : undefined), status), aborted)
-      whenAnswered(answer, raw, pairOf(context), ended, upgradeSocket(context))
+        done(statusOf(own.response ?? (context.finalized ? context.res : undefined), status), aborted)
+      whenAnswered(answerOf(context), context.req.raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
     held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),

@@ -14,7 +14,7 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
+import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair, tellResponse } from './hono-framework.ts'
 import { ownResponse } from './node-pair.ts'
 import { type Answer, answerOf } from './web/index.ts'
 
@@ -74,14 +74,17 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
     const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
     if (!goesOn) return refused(context)
     const answer = answerOf(context)
+    const tell = tellResponse(context)
     try {
       await answer.make(next)
     } catch (error) {
       answer.end(500, false)
       throw error
     }
-    if (context.finalized) addFields(context, answer)
-    else answer.end(500, false) // Hono treats a handler that returns nothing as an error
+    if (context.finalized) {
+      tell(context.res)
+      addFields(context, answer)
+    } else answer.end(500, false) // Hono treats a handler that returns nothing as an error
     return undefined
   }
 }
@@ -109,12 +112,11 @@ function refused(context: Context): Response | undefined {
  */
 function addFields(context: Context, answer: Answer): void {
   const node = ownResponse(context.req.raw, honoNodePair(context))
-  const given = context.res
   if (node?.headersSent === false && !answer.awaited) {
-    answer.response = given
     answer.setOn(node)
     return
   }
+  const given = context.res
   const response = answer.apply(given, context.req.raw)
   if (response === given) return
   // Clear the old response first: otherwise Hono would copy its headers to the new response.

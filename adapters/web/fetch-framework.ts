@@ -64,6 +64,8 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   readonly context: Context
   readonly answer: Answer
   decision: RequestDecision | undefined
+  /** The response of the handler behind this limit. The response of the Answer may be that of a handler around it. */
+  #own: Response | undefined
   #ends: Set<End> | undefined
 
   /** @param limit the limit that decides, which may decide on a Request several times at once, such as for each part of a batch */
@@ -74,7 +76,15 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   }
 
   get response(): Response | undefined {
-    return this.answer.response
+    return this.#own ?? this.answer.response
+  }
+
+  /** Sets the fields on the response of the handler. If the response is undefined, as after an upgrade to WebSocket, ends the call. */
+  apply<Given extends Response | undefined>(given: Given): Given {
+    if (given === undefined || given === null) void this.finish()
+    const response = this.answer.apply(given, this.request)
+    this.#own = response ?? undefined
+    return response
   }
 
   /** The response of node:http, which reports its end. Undefined in other runtimes. */

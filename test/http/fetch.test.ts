@@ -220,6 +220,28 @@ describe('the end of a response', () => {
     expect(await used()).toBe(0)
   })
 
+  test.each(['by hand', 'by wrap'])(
+    'is judged by the response behind the limit, also below an outer limit; %s',
+    async (how) => {
+      const login = rateLimit({ ...hourly(9), keys: () => 'k', count: 'failures' })
+      const outer = rateLimit({ ...hourly(99), keys: () => 'all', count: 'failures' })
+      const check = () => new Response(null, { status: 401 })
+      const part = async (incoming: Request) => {
+        if (how === 'by wrap') return login.wrap(check)(incoming)
+        const { response, apply } = await login(incoming)
+        return response ?? apply(check())
+      }
+      const batch = outer.wrap(async (incoming: Request) => {
+        const statuses: number[] = []
+        for (let n = 0; n < 3; n++) statuses.push((await part(incoming)).status)
+        return Response.json(statuses)
+      })
+      expect(await (await batch(request())).json()).toEqual([401, 401, 401])
+      await until(() => true)
+      expect([(await login.limiter.peek('k')).remaining, (await outer.limiter.peek('all')).remaining]).toEqual([6, 99])
+    },
+  )
+
   test('counts for a POST with status 304, because a plugin for ETags may have replaced a failure', async () => {
     const { limited, used } = await start(() => new Response(null, { status: 304 }))
     for (const method of ['GET', 'HEAD', 'POST', 'PUT']) await limited(request('/', { method }))
