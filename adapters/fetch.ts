@@ -192,7 +192,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   try {
     return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
-    await workOf(() => answer.end(thrownStatus(error), false)) // Lambda freezes the process after the error
+    await workOf(() => call.fail(thrownStatus(error))) // Lambda freezes the process after the error
     throw error
   }
 }

@@ -66,6 +66,8 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   decision: RequestDecision | undefined
   /** The response of the handler behind this limit. The response of the Answer may be that of a handler around it. */
   #own: Response | undefined
+  /** The status of what the handler behind this limit has thrown. */
+  #thrown: number | undefined
   #ends: Set<End> | undefined
 
   /** @param limit the limit that decides, which may decide on a Request several times at once, such as for each part of a batch */
@@ -87,6 +89,12 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return response
   }
 
+  /** Ends the call, whose handler has thrown an error for this status. */
+  fail(status: number): void {
+    this.#thrown = status
+    this.answer.end(status, false)
+  }
+
   /** The response of node:http, which reports its end. Undefined in other runtimes. */
   get nodeResponse(): NodePair['res'] {
     return possibleResponse(this.request, this.#pair)
@@ -104,7 +112,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
       if (ends.delete(once)) done(status, aborted)
     }
     ends.add(once)
-    const sent: End = (status, aborted) => once(statusOf(this.response, status), aborted)
+    const sent: End = (status, aborted) => once(this.#thrown ?? statusOf(this.response, status), aborted)
     whenAnswered(this.answer, this.request, this.#pair, sent)
   }
 
