@@ -242,6 +242,18 @@ describe('the end of a response', () => {
     },
   )
 
+  test('is judged by what the handler has thrown, if code around the limit has answered instead', async () => {
+    const login = rateLimit({ ...hourly(9), keys: () => 'k', count: 'failures' })
+    const limited = login.wrap(() => Promise.reject(new Error('no')))
+    const outer = rateLimit({ ...hourly(99), keys: () => 'all' })
+    const app = outer.wrap(async (incoming: Request) =>
+      limited(incoming).catch(() => new Response(null, { status: 303 })),
+    )
+    expect((await app(request())).status).toBe(303)
+    await until(() => true)
+    expect((await login.limiter.peek('k')).remaining).toBe(8)
+  })
+
   test('counts for a POST with status 304, because a plugin for ETags may have replaced a failure', async () => {
     const { limited, used } = await start(() => new Response(null, { status: 304 }))
     for (const method of ['GET', 'HEAD', 'POST', 'PUT']) await limited(request('/', { method }))
