@@ -95,22 +95,14 @@ export function callOf(context: ExecutionContext & { [callKey]?: NestCall }): Ne
   return context[callKey]
 }
 
-interface GraphqlArguments {
-  readonly values: unknown
-  readonly context: unknown
-  readonly info: unknown
-  /** True for the resolver of a reference. */
-  readonly isReference: boolean
-}
-
 /**
- * The arguments of a GraphQL resolver. In a federation, `resolveReference` resolves an object and not a field, so `values` (the
- * arguments of the field) is undefined.
+ * The arguments of a GraphQL resolver. In a federation with Apollo, `resolveReference` has no `values` (the arguments of a field), because it
+ * resolves an object and not a field.
  */
-export function graphqlArguments(args: readonly unknown[]): GraphqlArguments {
+export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
   return args[3] === undefined
-    ? { values: undefined, context: args[1], info: args[2], isReference: true }
-    : { values: args[1], context: args[2], info: args[3], isReference: false }
+    ? { values: undefined, context: args[1], info: args[2] }
+    : { values: args[1], context: args[2], info: args[3] }
 }
 
 function httpSide(type: string, args: readonly unknown[]): HttpSide | undefined {

@@ -13,7 +13,7 @@ export function hasLeft(context: ExecutionContext): boolean {
   if (http !== undefined) return isDestroyed(http.response ?? (http.request as { socket?: object }).socket)
   if (type !== 'ws') return type === 'rpc' && isDestroyed(message?.socket)
   const client: unknown = context.getArgByIndex(0)
-  return Number(nested(client, 'readyState')) > 1 || nested(client, 'disconnected') === true
+  return Number(nested(client, 'readyState')) > 2 || nested(client, 'disconnected') === true
 }
 
 /** True if a response is destroyed. Fastify has Node's response as `raw`. With HTTP/2, only the response's stream is destroyed. */
@@ -55,18 +55,25 @@ function listened(connection: Emitter, type: string): Set<() => void> {
   return watching
 }
 
-/** How much may wait for a client whose messages are refused: packets of socket.io, or bytes of `ws`. */
-const mostUnread = { packets: 1000, bytes: 4_000_000 }
+/** The most packets of socket.io, or refusals with `ws`, that a client may leave unread. */
+const mostUnread = 1000
+
+/** For clients of `ws`: the bytes that waited at the last refusal, and how many refusals came since these bytes were last fewer. */
+const unread = new WeakMap<object, { bytes: number; refusals: number }>()
 
 /**
  * Disconnects a client that reads nothing. Nest sends the client an exception for each refused message, and the unread exceptions would
- * fill the memory.
+ * fill the memory. With `ws`, the application may send much data to a client that reads, so only a backlog that never shrinks counts.
  */
 export function disconnectUnread(context: ExecutionContext): void {
   if (context.getType<string>() !== 'ws') return
   const client = context.getArgByIndex<{ disconnect?(close: boolean): void; terminate?(): void }>(0)
-  if (Number(nested(client, 'conn', 'writeBuffer', 'length')) > mostUnread.packets) client.disconnect?.(true)
-  if (Number(nested(client, 'bufferedAmount')) > mostUnread.bytes) client.terminate?.()
+  if (Number(nested(client, 'conn', 'writeBuffer', 'length')) > mostUnread) client.disconnect?.(true)
+  const bytes = Number(nested(client, 'bufferedAmount') ?? 0)
+  const last = unread.get(client)
+  const refusals = bytes === 0 || last === undefined || bytes < last.bytes ? 0 : last.refusals + 1
+  if (bytes > 0 || last !== undefined) unread.set(client, { bytes, refusals })
+  if (refusals > mostUnread) client.terminate?.()
 }
 
 /** The connection of a call: the client of a gateway, or else the stream (HTTP/2) or the socket. */

@@ -12,7 +12,8 @@ const interceptorsKey = '__interceptors__'
 const gatewayKey = 'websockets:message_mapping'
 /** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
 const patternKeys = [gatewayKey, 'microservices:pattern', 'graphql:resolver_type']
-const fieldKeys = ['graphql:resolve_property', 'graphql:resolve_reference']
+const referenceKey = 'graphql:resolve_reference'
+const fieldKeys = ['graphql:resolve_property', referenceKey]
 /** The token with which Nest injects the options of `GraphQLModule`. */
 const graphqlOptions = 'GqlModuleOptions'
 
@@ -48,6 +49,11 @@ export function takesMessages(handler: Handler): boolean {
  */
 export function isField(handler: Handler): boolean {
   return fieldKeys.some((key) => metadataOf(key, handler) !== undefined)
+}
+
+/** True for a GraphQL resolver of a reference in a federation. */
+export function isReference(handler: Handler): boolean {
+  return metadataOf(referenceKey, handler) !== undefined
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Framework, type RequestDecision, routeName } from '../../src/http/
 import { cookieOf, isUnixSocket } from '../../src/http/keys/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
 import { hasLeft, watch } from './nest-disconnect.ts'
-import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
+import { type Handler, isIntercepted, isReference, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
@@ -46,8 +46,8 @@ function keepDecision(context: ExecutionContext, decision: RequestDecision): voi
 function ownArgument(context: ExecutionContext): object | undefined {
   const args = context.getArgs()
   if (context.getType<string>() !== 'graphql') return args.findLast(isObject)
-  const { info, isReference } = graphqlArguments(args)
-  return (isReference ? args[0] : info) as object // all references of an operation have the same `info`
+  // All references of an operation have the same `info`.
+  return (isReference(context.getHandler() as Handler) ? args[0] : graphqlArguments(args).info) as object
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {

@@ -3,7 +3,7 @@ import { getOrInsert, HeadgateError } from '../../src/common/index.ts'
 import { changesLimit, createGuard, type Guard, type LimiterParts, withLimiterParts } from '../../src/http/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
-import type { Class, Handler } from './nest-enhancers.ts'
+import { type Class, type Handler, isReference } from './nest-enhancers.ts'
 import { nestFramework } from './nest-framework.ts'
 import { type DeclaredLimit, limitOf, ownLimitOf, skippedOf } from './nest-metadata.ts'
 import {
@@ -194,8 +194,9 @@ function contradiction(place: string): HeadgateError {
  */
 function isNestedField(context: ExecutionContext): boolean {
   if (context.getType<string>() !== 'graphql') return false
-  const { info, isReference } = graphqlArguments(context.getArgs())
-  return isReference || (isObject(info) && isObject(info.path) && info.path.prev !== undefined)
+  if (isReference(context.getHandler() as Handler)) return true
+  const { info } = graphqlArguments(context.getArgs())
+  return isObject(info) && isObject(info.path) && info.path.prev !== undefined
 }
 
 /** The name of a handler's method. The handler's own `name` may differ, because a decorator may have replaced the function. */

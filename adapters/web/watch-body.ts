@@ -83,8 +83,9 @@ function watched(reader: ReadableStreamDefaultReader<Uint8Array>, watcher: BodyW
   let rest: Uint8Array | undefined
   const next = async () => {
     const value = rest ?? (await reader.read()).value
-    rest = value !== undefined && value.length > mostBytes ? value.subarray(mostBytes) : undefined
-    return rest === undefined ? value : value?.slice(0, mostBytes) // a copy, because a server may transfer the buffer
+    rest = value instanceof Uint8Array && value.length > mostBytes ? value.subarray(mostBytes) : undefined
+    // A copy, because a server may transfer the buffer. `slice` of a Buffer is no copy.
+    return rest === undefined ? value : Uint8Array.prototype.slice.call(value, 0, mostBytes)
   }
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {

@@ -72,7 +72,7 @@ export class DeferredRefunds {
     if (next !== undefined && this.#refunds.size > some.length) this.#awaitAll(next.key)
     if (some.length === 0) return
     for (const refund of some) this.#refunds.delete(refund)
-    void this.#work.run(Promise.all(some.map((refund) => this.#runOnce(refund))))
+    void this.#work.run(() => Promise.all(some.map((refund) => this.#runOnce(refund))))
   }
 
   async #runOnce(refund: Refund): Promise<void> {

@@ -135,7 +135,7 @@ export class Reconciler {
 
   /** Settles a debt, unless another request settles it. That request may have been stopped, so nothing waits for it. */
   async #settleAlone(debt: Debt): Promise<void> {
-    if (!debt.work.isUnderWay) await debt.work.run(this.#charge(debt))
+    if (!debt.work.isUnderWay) await debt.work.run(() => this.#charge(debt))
   }
 
   async #charge(debt: Debt): Promise<void> {
@@ -183,7 +183,7 @@ export class Reconciler {
       if (this.#canSettle(debt) && !debt.work.isUnderWay) some.push(debt)
       if (some.length === few) break
     }
-    if (some.length > 0) void this.#work.run(Promise.allSettled(some.map((debt) => this.#settleAlone(debt))))
+    if (some.length > 0) void this.#work.run(() => Promise.allSettled(some.map((debt) => this.#settleAlone(debt))))
   }
 
   get #all(): readonly Debt[] {

@@ -20,10 +20,10 @@ export class RequestWork {
     return this.#begun !== undefined && monotonicClock() - this.#begun < longestWork
   }
 
-  /** Keeps the worker alive until this work has ended. */
-  run<Result>(work: Promise<Result>): Promise<Result> {
+  /** Begins the work, and keeps the worker alive until it has ended. */
+  run<Result>(begin: () => Promise<Result>): Promise<Result> {
     this.#begun = monotonicClock()
-    const ended = work.finally(() => {
+    const ended = begin().finally(() => {
       this.#begun = undefined
     })
     waitUntil(ended.catch(() => undefined))

@@ -253,6 +253,7 @@ describe('what whenEnded says', () => {
   test.each([
     ['a failure that other code replaced by status 304: aborted', [401, 304], '304 aborted'],
     ['a failure after which the application set another status', [401, 200, 304], '304'],
+    ['a response of Koa, which begins each with status 404', [404, 304], '304'],
     ['a page that the client has', [200, 304], '304'],
     ['a status 304 that the handler chose', [304], '304'],
     ['a failure', [401], '401'],

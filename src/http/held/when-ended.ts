@@ -80,14 +80,19 @@ function watchStatus(response: EndingResponse): () => boolean {
   Object.defineProperty(response, 'statusCode', {
     get,
     set(status: number) {
+      const isLate = response.headersSent === true
       set(status)
-      if (status !== last) before = last
+      if (isLate || status === last) return
+      before = last
       last = status
     },
     configurable: true,
     enumerable: true,
   })
-  return () => before !== undefined && before >= 400
+  return () => {
+    const own = (last === 304 ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
+    return own >= 400 && own !== 404 // Koa begins each response with status 404
+  }
 }
 
 /** Functions that read and set the status of a response: those of HTTP/2 or of an earlier `watchStatus`, or new ones. */

@@ -50,14 +50,15 @@ interface ParsedCookies {
 }
 
 /**
- * A cookie as the application reads it: as middleware has read it, or else as packages for cookies do. A number or a list, as
- * cookie-parser makes of JSON, is the text that JavaScript converts it to. Undefined for any other value.
+ * A cookie as the application reads it: as middleware has read it, or else as packages for cookies do. A number or a list of texts,
+ * as cookie-parser makes of JSON, is the text that JavaScript converts it to. Undefined for any other value.
  */
 export function cookieOf(request: ParsedCookies, header: string | undefined, name: string): string | undefined {
   const { cookies, signedCookies } = request
   if (typeof cookies !== 'object' || cookies === null) return header === undefined ? undefined : cookieIn(header, name)
   const value = [cookies, signedCookies].find((all) => all && Object.hasOwn(all, name))?.[name]
-  return typeof value === 'string' || typeof value === 'number' || Array.isArray(value) ? String(value) : undefined
+  const isText = (each: unknown) => typeof each === 'string' || typeof each === 'number'
+  return isText(value) || (Array.isArray(value) && value.every(isText)) ? String(value) : undefined
 }
 
 /**

@@ -120,7 +120,9 @@ test('with cookie-parser, the key is what it has read: also of JSON and of a sig
   expect(sent(encodeURIComponent(`s:${sign('VALID', 'secret')}`))).toBe('VALID')
   expect(sent(encodeURIComponent('s:VALID.forged'))).toBeUndefined()
   expect(sent('j:{"a":1}')).toBeUndefined()
-  expect(['42', 'j:42', 'j:["42"]', 'j:[[42]]'].map(sent)).toEqual(['42', '42', '42', '42'])
+  expect(['42', 'j:42', 'j:["42"]'].map(sent)).toEqual(['42', '42', '42'])
+  const odd = ['j:[{"toString":1,"valueOf":1}]', `j:${'['.repeat(7000)}${']'.repeat(7000)}`, 'j:true']
+  expect(odd.map(sent)).toEqual([undefined, undefined, undefined])
 })
 
 test('in another fetch handler, a cookie that was sent twice is no cookie, because applications read one or the other', () => {
