@@ -120,7 +120,7 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** If there is no space for the ban of a key, lets the cache evict keys whose bans have ended. @throws HeadgateError `HEADGATE_BAN` */
+  /** If there is no space for the ban of a key, forgets the bans that have ended. @throws HeadgateError `HEADGATE_BAN` */
   #makeSpace(scope: number, id: string, now: number): void {
     const keys = this.#keysOf(this.#scopes[scope] as string)
     const { cached, banned } = keys
@@ -129,7 +129,8 @@ class LruLedger implements Ledger {
       for (const [key, states] of banned) {
         if (states.banAt(now, false) !== undefined) continue
         banned.delete(key)
-        cached.set(key, states)
+        states.storedBan = undefined
+        if (cached.size < this.#maxKeys) cached.set(key, states) // else it would evict keys that were used more recently
       }
     })
   }

@@ -83,6 +83,19 @@ describe('a store in memory', () => {
     },
   )
 
+  test('a full lruStore that forgets ended bans evicts no key that was used since, and has space for as many new bans', async () => {
+    const clock = new ManualClock()
+    const limiter = new RateLimiter({ policies: '1/1d', store: lruStore({ maxKeys: 100, clock: clock.now }) })
+    for (let n = 0; n < 100_000; n++) await limiter.ban(`k${n}`, '1m')
+    clock.advance('2m')
+    for (let n = 0; n < 100; n++) limiter.consumeSync(`live${n}`)
+    await limiter.ban('more', '1h')
+    expect(Array.from({ length: 100 }, (_, n) => limiter.consumeSync(`live${n}`).allowed)).not.toContain(true)
+    for (let n = 0; n < 1000; n++) limiter.consumeSync(`k${n}`)
+    for (let n = 1; n < 100_000; n++) await limiter.ban(`new${n}`, '1h')
+    await expect(limiter.ban('one more', '1h')).rejects.toThrow(code('HEADGATE_BAN'))
+  })
+
   test('keeps bans over plans, new limits and a clear', async () => {
     const limiter = new RateLimiter({ policies: '1/1h' })
     await limiter.ban('k', '1h')

@@ -28,8 +28,8 @@ interface NodeRedisSubscriber {
 
 /** The event of a client after each connection. node-redis has then subscribed again, and ioredis has sent the request to do so. */
 interface ReadyEvents {
-  on(event: 'ready', listener: () => void): unknown
-  off(event: 'ready', listener: () => void): unknown
+  on?(event: 'ready', listener: () => void): unknown
+  off?(event: 'ready', listener: () => void): unknown
 }
 
 /** Separates the keys of a message: no Redis key of headgate contains a line feed. */
@@ -70,9 +70,9 @@ export class ResetMessages {
       if ('evalSha' in subscriber) forget()
       else (subscriber as unknown as IoredisSubscriber).subscribe(channel).then(forget, forget)
     }
-    events.on('ready', onReady)
+    events.on?.('ready', onReady)
     this.#stop = () => {
-      events.off('ready', onReady)
+      events.off?.('ready', onReady)
       return stop()
     }
     subscribed.catch((error: unknown) => {
