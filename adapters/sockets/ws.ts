@@ -33,16 +33,16 @@ const mostBuffered = 65_536
 const tryAgainLater = 1013
 
 export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebSocketMessage> {
-  const limit = {}
-  return {
+  const transport: MessageTransport<WebSocketMessage> = {
     tell(_message, notice) {
       if (socket.readyState === open && socket.bufferedAmount <= mostBuffered) socket.send(JSON.stringify(notice()))
     },
     close: (_message, notice) => socket.close(tryAgainLater, notice().message),
     fail: (error, pass) => failSocket(socket, error, pass),
-    pause: () => getOrInsert(pausesOf, socket, () => new Pauses(socket)).add(limit),
-    resume: () => pausesOf.get(socket)?.delete(limit),
+    pause: () => getOrInsert(pausesOf, socket, () => new Pauses(socket)).add(transport),
+    resume: () => pausesOf.get(socket)?.delete(transport),
   }
+  return transport
 }
 
 /** The pauses of each socket that a limit has paused. */
