@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
-import { misplaced } from '../src/common/index.ts'
+import { isPromise, misplaced } from '../src/common/index.ts'
 import {
   type Cost,
   createGuard,
@@ -151,9 +151,21 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
   const handler = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
     if (response?.setHeader === undefined) throw misplaced('headgate/node')
     if (next === undefined) return check(request, response)
-    // Not returned, because Restify would call the next handler when the promise is fulfilled, also for a refused request.
-    void guard.handle(request, response, next)
+    // The promise is not returned, because Restify would call the next handler when it is fulfilled, also for a refused request.
+    if ('startHandlerTimer' in request) handleInRestify(request, response, next)
+    else void guard.handle(request, response, next)
     return undefined
+  }
+  // Restify counts a request as in flight until a handler calls `next`. After a response, `next(false)` ends the request.
+  const handleInRestify = (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void) => {
+    let passedOn = false
+    const waiting = guard.handle(request, response, (error) => {
+      passedOn = true
+      next(error)
+    })
+    const end = () => passedOn || next(false)
+    if (isPromise(waiting)) void waiting.then(end)
+    else end()
   }
   return handler as NodeHandler
 }

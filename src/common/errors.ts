@@ -245,5 +245,6 @@ export function shownWithNames(value: unknown): string {
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  if (typeof value === 'bigint') return `${value}n`
   return typeof value === 'function' ? 'a function' : String(value)
 }

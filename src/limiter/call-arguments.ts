@@ -139,9 +139,11 @@ function bareCost(cost: number): HeadgateError {
  */
 export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: Store): AskedCosts {
   if (!isCostList(cost)) return { costs: costsOf(cost, policies) }
-  const [costs, ...more] = cost.map((each) => costsByName(each, policies) as readonly number[])
-  if (costs === undefined) throw emptyList()
-  if (traits?.alternatives === true || policies.length === 0) return { costs, alternatives: [costs, ...more] }
+  if (cost.length === 0 || cost.some((each) => typeof each !== 'object')) throw wrongList()
+  const alternatives = cost.map((each) => costsByName(each, policies) as readonly number[])
+  if (traits?.alternatives === true || policies.length === 0) {
+    return { costs: alternatives[0] as readonly number[], alternatives }
+  }
   throw unsupported('alternatives')
 }
 
@@ -178,10 +180,10 @@ export function isCostList(cost: unknown): cost is CostList {
   return Array.isArray(cost)
 }
 
-function emptyList(): HeadgateError {
+function wrongList(): HeadgateError {
   return new HeadgateError(
     'HEADGATE_COST',
-    'A list of costs must have at least one cost. Write [{ own: 1, pool: 0 }, { own: 0, pool: 1 }].',
+    'A list of costs must have at least one cost, and each is a record. Write [{ own: 1, pool: 0 }, { own: 0, pool: 1 }].',
   )
 }
 

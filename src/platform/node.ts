@@ -67,8 +67,10 @@ export const files: Platform['files'] = {
   read: (path) => fs().readFileSync(path, 'utf8'),
   poll(path, onText, onError) {
     let ended = false
+    // Resolved once, because the process may change its working directory.
+    const file = typeof path === 'string' ? process.getBuiltinModule('node:path').resolve(path) : path
     const read = () => {
-      fs().readFile(path, 'utf8', (error, text) => {
+      fs().readFile(file, 'utf8', (error, text) => {
         if (ended) return
         if (error === null) onText(text)
         else onError(error)

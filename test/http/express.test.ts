@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import express, { Router } from 'express'
 import request from 'supertest'
 import { expect, expectTypeOf, test } from 'vitest'
@@ -71,4 +72,15 @@ test('the decision has its type, without an assertion', async () => {
   })
   await request(app).get('/').expect(200)
   expect((await limit.limiter.peek('ann')).remaining).toBe(8)
+})
+
+test('a client cannot hide a failure that the application sends as a file by asking for a part of the file', async () => {
+  const app = express()
+  app.use(rateLimit({ policies: '2/1h', count: 'failures' }))
+  app.get('/', (_request, response) => {
+    response.status(401).sendFile(fileURLToPath(import.meta.url))
+  })
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n++) statuses.push((await request(app).get('/').set('range', 'bytes=0-9')).status)
+  expect(statuses).toEqual([206, 206, 429, 429])
 })

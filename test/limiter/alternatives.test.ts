@@ -23,7 +23,7 @@ const memory = () => setup((clock) => memoryStore({ clock })).limiter
 
 test.each<[string, unknown, RegExp]>([
   ['an empty list', [], /must have at least one cost/],
-  ['a list of numbers', [1, 2], /whole number from 1/],
+  ['a list of numbers', [1, 2], /and each is a record/],
   ['a cost without a policy', [{ own: 1, pool: 0 }, { own: 0 }], /"pool" is missing/],
   ['an unknown policy', [{ own: 1, pool: 0, more: 1 }], /"more", which is no policy/],
   ['a fraction', [{ own: 1, pool: 0.5 }], /from 0 to 2\^53 - 1/],

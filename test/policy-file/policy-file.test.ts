@@ -118,6 +118,20 @@ test('a valid new version takes effect at the next call, and used units stay use
   expect(changes).toHaveLength(4)
 })
 
+test('a relative path means the working directory of the first read', async () => {
+  freshFile({ limiters: { api: ['3/1h'] } })
+  const before = process.cwd()
+  process.chdir(home)
+  const changes: PolicyChange[] = []
+  const limits = policiesFrom('policies.json', { onChange: (each) => void changes.push(...each) })
+  open.push(limits)
+  limits.plan('api')
+  process.chdir(before)
+  write({ limiters: { api: ['10/1h'] } })
+  await seen(() => expect(changes).toHaveLength(1))
+  expect(limits.health().error).toBeUndefined()
+})
+
 test('of an invalid new version nothing takes effect, and health says so until it is mended', async () => {
   freshFile({ limiters: { api: ['3/1h'], login: ['5/1h'] } })
   const errors: string[] = []

@@ -42,16 +42,17 @@ export interface EndingResponse {
  * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. Frameworks use
  * this function as their `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
- *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 304
+ *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 206 or 304
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
-  const hidesFailure = response.req?.headers?.['if-none-match'] === undefined ? undefined : watchStatus(response)
+  const { 'if-none-match': tag, range } = response.req?.headers ?? {}
+  const hidesFailure = tag === undefined && range === undefined ? undefined : watchStatus(response)
   const end = (aborted: boolean) => {
     if (!open) return
     open = false
     const sent = sentStatus(response)
-    const incomplete = aborted || isReplaced(sent, response.req?.method) || (sent === 304 && hidesFailure?.() === true)
+    const incomplete = aborted || isReplaced(sent, response.req?.method) || hidesFailure?.(sent) === true
     if (sent !== response.statusCode) response.statusCode = sent
     done(sent, incomplete)
   }
@@ -70,10 +71,11 @@ export function isReplaced(status: number, method = 'GET'): boolean {
 }
 
 /**
- * Observes the status that the application sets, by an accessor on the response. Returns a function that is true if the application has set
- * the status of a failure, and then other code has set status 304. Responses of Next.js do this for each method.
+ * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if the
+ * application has set the status of a failure, and then other code has set status 304, or 206 for a part of a file. Responses of Next.js set
+ * 304 for each method. `sendFile` of Express sets 206.
  */
-function watchStatus(response: EndingResponse): () => boolean {
+function watchStatus(response: EndingResponse): (sent: number) => boolean {
   const { get, set } = accessorOf(response)
   let last: number | undefined
   let before: number | undefined
@@ -89,8 +91,9 @@ function watchStatus(response: EndingResponse): () => boolean {
     configurable: true,
     enumerable: true,
   })
-  return () => {
-    const own = (last === 304 ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
+  return (sent) => {
+    if (sent !== 304 && sent !== 206) return false
+    const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
     return own >= 400 && own !== 404 // Koa begins each response with status 404
   }
 }

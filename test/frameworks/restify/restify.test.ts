@@ -12,6 +12,8 @@ interface Server {
   on(event: 'uncaughtException', listener: (request: unknown, response: unknown, error: Error) => void): void
   listen(port: number, host: string): void
   once(event: 'listening', listener: () => void): unknown
+  /** The requests that Restify counts as not ended. */
+  inflightRequests(): number
   close(): void
 }
 
@@ -40,5 +42,6 @@ test.each([
     }
     server.close()
     expect([statuses, handled]).toEqual([[200, 200, 429, 429], 2])
+    await expect.poll(() => server.inflightRequests()).toBe(0)
   },
 )
