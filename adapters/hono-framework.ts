@@ -97,6 +97,18 @@ interface BehindLimit {
   response: Response | undefined
 }
 
+/** The context for a function in `count`: with this response, even if code around the limit has put another one into the context. */
+function withResponse(context: Context, response: Response | undefined): Context {
+  if (response === undefined || context.res === response) return context
+  return new Proxy(context, {
+    get(target, name) {
+      if (name === 'res') return response
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
 /** What the last limit of a context that needs the end of the response has to learn from `tellResponse`. */
 const latest = new WeakMap<Context, BehindLimit>()
 
@@ -135,8 +147,10 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       const own: BehindLimit = { response: undefined }
       latest.set(context, own)
       // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
-      const ended = (status: number, aborted: boolean) =>
-        done(statusOf(own.response ?? (context.finalized ? context.res : undefined), status), aborted)
+      const ended = (status: number, aborted: boolean) => {
+        const response = own.response ?? (context.finalized ? context.res : undefined)
+        done(statusOf(response, status), aborted, withResponse(context, response))
+      }
       whenAnswered(answerOf(context), context.req.raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),

@@ -11,7 +11,8 @@ const guardsKey = '__guards__'
 const interceptorsKey = '__interceptors__'
 const gatewayKey = 'websockets:message_mapping'
 /** The keys of the metadata that Nest's decorators set on handlers of gateways, microservices and GraphQL. */
-const patternKeys = [gatewayKey, 'microservices:pattern', 'graphql:resolver_type']
+const messagesKey = 'microservices:pattern'
+const patternKeys = [gatewayKey, messagesKey, 'graphql:resolver_type']
 const referenceKey = 'graphql:resolve_reference'
 const fieldKeys = ['graphql:resolve_property', referenceKey]
 /** The token with which Nest injects the options of `GraphQLModule`. */
@@ -81,8 +82,13 @@ export function isGuarded(config: ApplicationConfig, guard: Class, type: Class, 
   return [...globals, ...listed(guardsKey, type, handler)].some((each) => is(each, guard))
 }
 
-/** True if `RateLimitInterceptor` runs around the handler. Only this interceptor sees the end of a call that is not HTTP. */
+/**
+ * True if `RateLimitInterceptor` runs around the handler, and sees the end of its calls. Only this interceptor sees the end of a call that
+ * is not HTTP. A handler of `@GrpcStreamCall` returns at once, while its stream goes on.
+ */
 export function isIntercepted(config: ApplicationConfig, type: Class, handler: Handler): boolean {
+  const patterns = metadataOf<readonly { streaming?: unknown }[]>(messagesKey, handler) ?? []
+  if (patterns.some((pattern) => pattern?.streaming === 'pt_stream')) return false
   const scoped = config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)
   const globals = takesGlobals(handler) ? [...config.getGlobalInterceptors(), ...scoped] : []
   return [...globals, ...listed(interceptorsKey, type, handler)].some((each) => is(each, RateLimitInterceptor))
@@ -126,6 +132,6 @@ export function unseenEnd(place: string, className: string): HeadgateError {
     `The limit at ${place} counts units in flight or has count, and only RateLimitInterceptor sees how a call ends that is not ` +
       `HTTP. Add @UseInterceptors(RateLimitInterceptor) to ${className}. Except for a gateway of Nest 11, { provide: APP_INTERCEPTOR, useClass: ` +
       "RateLimitInterceptor } in the providers of a module does too. For a field resolver, also add 'interceptors' to " +
-      'fieldResolverEnhancers. To leave the handler without this limit, add @SkipRateLimit().',
+      'fieldResolverEnhancers. In place of @GrpcStreamCall, write @GrpcStreamMethod. To leave the handler without this limit, add @SkipRateLimit().',
   )
 }

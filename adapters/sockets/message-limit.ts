@@ -103,16 +103,24 @@ export class MessageLimit<Message> {
     else pass()
   }
 
-  /** Ends the limit after the socket was closed. Calls `done` after the store's last decisions, when the last messages are handled. */
-  end(done: () => void): void {
-    this.#stop((waiting) => waiting.outcome !== undefined)
+  /**
+   * Ends the limit after the socket was closed. The limiter decides once on each waiting message, which is delivered if it is admitted. Calls
+   * `done` after the store's last decisions, when the last messages are handled.
+   * @param delivers false if the socket delivers nothing any more: then the limiter decides on no further message
+   */
+  end(done: () => void, delivers = true): void {
+    this.#stop((waiting) => delivers || waiting.outcome !== undefined)
     this.#own?.decides()
     const decided = () => {
       this.#own?.decided()
       done()
     }
-    if (this.waiting === 0) decided()
-    else this.#afterEnd = decided
+    if (this.waiting === 0) {
+      decided()
+      return
+    }
+    this.#afterEnd = decided
+    this.#advance()
   }
 
   #decide(message: Message): MaybePromise<Outcome> {

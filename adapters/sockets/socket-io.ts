@@ -127,5 +127,5 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
       next(error)
     })
   })
-  socket.on('disconnect', () => limit.end(() => {}))
+  socket.on('disconnect', () => limit.end(() => {}, false))
 }

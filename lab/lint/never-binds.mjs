@@ -39,8 +39,8 @@ function isStricter(other, policy) {
 
 /** True if each window of `policy` is inside a window of `other`, which forgets no unit sooner. */
 function isNested(policy, other) {
-  if (policy.calendar !== undefined && other.calendar !== undefined) {
-    const [inner, outer] = [policy.calendar, other.calendar]
+  const [inner, outer] = [datesOf(policy), datesOf(other)]
+  if (inner !== undefined && outer !== undefined) {
     if (inner.timeZone === 'caller' || inner.timeZone !== outer.timeZone) return false
     return inner.every === 'day' || JSON.stringify(inner) === JSON.stringify(outer)
   }
@@ -53,8 +53,14 @@ function slides({ algorithm }) {
   return algorithm.kind === 'slidingWindow'
 }
 
+/** The calendar of a policy whose windows begin on dates. A fixed window with `thresholds` or `giveBack` has a calendar of even windows. */
+function datesOf({ calendar }) {
+  return calendar?.even ? undefined : calendar
+}
+
 /** A fixed window by the clock. */
-function isFixed({ algorithm, limit, burst }) {
+function isFixed({ algorithm, limit, burst, calendar }) {
+  if (calendar?.even) return true
   return algorithm.kind === 'intervalBucket' && algorithm.parameters[3] === 1 && burst === limit
 }
 
@@ -63,14 +69,14 @@ function staysBelow(other, policy) {
   const bound = boundOf(other)
   if (bound === undefined) return false
   const { most, once, rate } = bound
-  const { limit, window, burst, calendar } = policy
+  const { limit, window, burst } = policy
   switch (policy.algorithm.kind) {
     case 'slidingLog':
       return most(window) <= limit
     case 'intervalBucket':
       return burst === limit && most(window) <= limit
     case 'calendarWindow':
-      return most(lengthsOf(calendar)[1]) <= limit
+      return most(lengthsOf(policy)[1]) <= limit
     case 'slidingWindow': // the units of two windows, those of the first one in part
       return Math.min(most(2 * window), 2 * once + rate * window) <= limit
     case 'segmentedWindow':
@@ -82,7 +88,8 @@ function staysBelow(other, policy) {
   }
 }
 
-function boundOf({ limit, window, burst, calendar, algorithm }) {
+function boundOf(policy) {
+  const { limit, window, burst, algorithm } = policy
   /** @param {number} length of a window @param {number} cut windows that a span touches beyond its whole ones */
   const windows = (length, cut) => ({
     most: (span) => limit * (Math.ceil(span / length) + cut),
@@ -98,7 +105,7 @@ function boundOf({ limit, window, burst, calendar, algorithm }) {
     case 'intervalBucket':
       return burst === limit ? windows(window, 1) : undefined
     case 'calendarWindow':
-      return windows(lengthsOf(calendar)[0], 1)
+      return windows(lengthsOf(policy)[0], 1)
     case 'bucket':
       return { most: (span) => burst + (limit * span) / window, once: burst, rate: limit / window }
     default:
@@ -106,7 +113,8 @@ function boundOf({ limit, window, burst, calendar, algorithm }) {
   }
 }
 
-function lengthsOf({ every }) {
+function lengthsOf({ window, calendar: { every } }) {
+  if (every === undefined) return [window, window]
   if (typeof every === 'string') return lengths[every]
   return [every.months * 28 * day - hour, every.months * 31 * day + hour]
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memoryStore, policy, RateLimiter, tokenBucket } from 'headgate'
+import { fixedWindow, memoryStore, policy, RateLimiter, tokenBucket } from 'headgate'
 import { quota } from 'headgate/calendar'
 import { policiesFrom } from 'headgate/policy-file'
 import { afterAll, expect, test } from 'vitest'
@@ -16,6 +16,8 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 const found = (api) => findingsIn(policiesFrom({ limiters: { api } }).limiters())
 const rulesOf = (api) => found(api).map(({ rule, plan, policy }) => [rule, plan, policy].filter(Boolean).join(' '))
 
+const hourly = { algorithm: 'fixed-window', window: '1h' }
+
 test.each([
   // What never binds, by the algorithms of the two policies.
   [['100/1m', '10/1h'], ['never-binds 1m']],
@@ -25,6 +27,17 @@ test.each([
   [['100/1m', '100/1h fixed-window'], []], // the hour forgets what the minute still counts
   [['100/7m', '100/1h'], []], // windows of 7 minutes cross hours
   [['100/7m', '50/1h'], ['never-binds 7m']],
+  [[{ ...hourly, limit: 1000, thresholds: [0.8, 1] }, '10/1s'], []],
+  [[{ ...hourly, limit: 90, giveBack: true }, '10/1d fixed-window'], ['never-binds 1h']],
+  [
+    [
+      { ...hourly, limit: 9, giveBack: true },
+      { ...hourly, limit: 90, window: '1d', giveBack: true },
+    ],
+    [],
+  ],
+  [[{ ...hourly, limit: 36000, giveBack: true }, '10/1s sliding-log'], ['never-binds 1h']],
+  [[{ ...hourly, limit: 35999, giveBack: true }, '10/1s sliding-log'], []],
   [['100/1m', '1000/1d', '10/1s'], []],
   [['10/1m', '100000/1d'], ['never-binds 1d']],
   [['10/1m', '14400/1d'], []],
@@ -87,6 +100,7 @@ test('a policy that never binds refuses no request that the other admits, whatev
   const draw = (name) => {
     const limit = Math.ceil(40 * random() ** 2)
     if (random() < 0.2) return quota(`${limit}/${pick(periods)}`, { name })
+    if (random() < 0.15) return fixedWindow({ name, limit, window: pick(['15m', '1h', '1d']), giveBack: true })
     if (random() < 0.1) return tokenBucket({ name, limit, window: '20m', refill: 'interval' })
     return policy(`${limit}/${pick(['10m', '15m', '1h', '3h', '1d'])}${pick(kinds)}`, { name })
   }

@@ -16,9 +16,13 @@ export const monotonicClock: Clock = microseconds
  */
 export const wallClock: Clock = () => Date.now() * 1000
 
-/** The milliseconds from now until a time, at least 0. @param time in milliseconds since the epoch, or Infinity */
+/**
+ * The milliseconds from now until a time. At least 1, because the time may have come after a call was refused, and a wait of 0 would mean
+ * that the call was admitted.
+ * @param time in milliseconds since the epoch, or Infinity
+ */
 export function timeUntil(time: number): number {
-  return time === Infinity ? Infinity : Math.max(0, Math.ceil(time - wallClock() / 1000))
+  return time === Infinity ? Infinity : Math.max(1, Math.ceil(time - wallClock() / 1000))
 }
 
 /**

@@ -5,6 +5,7 @@ import { type Decision, join, type Source } from '../policy/index.ts'
 import {
   type Booking,
   type Command,
+  givingBack,
   type KeyCalendar,
   type Ledger,
   type LedgerTerms,
@@ -162,7 +163,7 @@ export class Fallback {
    * Gives units back to the quota that this process counts. Units that the store was already charged for are refunded in the store too.
    */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
-    return this.quota.giveBack(command, (...refund) => this.charges.refundLater(...refund))
+    return this.quota.giveBack(command, (...refund) => this.charges.refundLater(...refund, command.verb === 'settle'))
   }
 
   /** Gives units back to the store. Rejects if the request fails. The units may then stay used, so that calls are refused too early. */
@@ -172,9 +173,8 @@ export class Fallback {
     tickets?: Tickets,
   ): Promise<void> {
     const { keys } = command
-    const verb = tickets ? 'settle' : 'refund'
     await runPart(this.terms.policies, command, (windows) =>
-      this.shared.link.request(this.ledger, { verb, keys, costs, tickets, windows }),
+      this.shared.link.request(this.ledger, { keys, windows, ...givingBack(costs, tickets) }),
     )
   }
 

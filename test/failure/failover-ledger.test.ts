@@ -1,9 +1,16 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test, vi } from 'vitest'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { fixedWindow, HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
+import {
+  fixedWindow,
+  HeadgateError,
+  memoryStore,
+  RateLimiter,
+  type StoreFailure,
+  slidingWindow,
+} from '../../src/index.ts'
 import { decide } from '../../src/limiter/limiter.ts'
-import type { Ledger } from '../../src/store.ts'
+import type { Ledger, Tickets } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { FailingStore, FailoverFixture, outcome, settle } from '../support/failing-store.ts'
@@ -62,6 +69,41 @@ describe('a store that does not respond', () => {
     await settle()
     // The 7 units spent locally are charged. Those that the store took late are given back.
     expect(await fixture.peek()).toBe('store 3')
+  })
+})
+
+describe('a reservation of the store gives back all its units, whatever is given back of', () => {
+  const policies = slidingWindow({ limit: 10, window: '1h' })
+  const reserve = (fixture: FailoverFixture) => fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 4 })
+  const cancel = ({ ledger }: FailoverFixture, { tickets }: { tickets?: Tickets | undefined }) =>
+    ledger.run({ verb: 'settle', keys: ['k'], costs: [-4], tickets })
+
+  test('a call that was answered too late', async () => {
+    const fixture = new FailoverFixture(policies, { onStoreError: 'open' })
+    const reservation = await reserve(fixture)
+    fixture.store.mode = 'hangs'
+    const late = fixture.consume()
+    await fixture.at(100)
+    await late
+    fixture.store.mode = 'up'
+    fixture.store.release()
+    await settle()
+    await cancel(fixture, reservation)
+    expect(await fixture.peek()).toBe('store 10')
+  })
+
+  test('a reservation that this process granted while the store failed', async () => {
+    const fixture = new FailoverFixture(policies)
+    fixture.store.mode = 'fails'
+    const own = await reserve(fixture)
+    fixture.store.mode = 'up'
+    const stored = await reserve(fixture)
+    expect(await fixture.peek()).toBe('store 2')
+    await cancel(fixture, own)
+    await settle()
+    await cancel(fixture, stored)
+    await settle()
+    expect(await fixture.peek()).toBe('store 10')
   })
 })
 

@@ -271,7 +271,9 @@ describe('what whenEnded says', () => {
         }
         response.end()
       })
-      const headers: Record<string, string> = statuses.includes(206) ? { range: 'bytes=0-' } : { 'if-none-match': '"1"' }
+      const headers: Record<string, string> = statuses.includes(206)
+        ? { range: 'bytes=0-' }
+        : { 'if-none-match': '"1"' }
       if (version === 1) expect((await fetch(`http://127.0.0.1:${port}`, { headers })).status).toBe(statuses.at(-1))
       else {
         const [sent] = await once(dial(port).request(headers).resume(), 'response')

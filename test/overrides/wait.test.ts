@@ -46,6 +46,21 @@ test('a month that a scale has spent is open again when the scale ends', async (
   expect((await limiter.consume('ann')).allowed).toBe(true)
 })
 
+test('a call that is refused just before the override ends has a wait', async () => {
+  // The store decides in the last millisecond of the override.
+  const clock = () => {
+    const now = wallClock()
+    if (now === (start + 59_999) * 1000) vi.setSystemTime(start + 60_000)
+    return now
+  }
+  const limiter = new RateLimiter({ policies: '100/1h', store: memoryStore({ clock }) })
+  await limiter.override('ann', { limit: 1, until: '1m' })
+  await limiter.consume('ann')
+  vi.setSystemTime(start + 59_999)
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: false, retryAfter: 1 })
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: true, retryAfter: 0 })
+})
+
 test('a cost that fits only after the override, and one that fits only a list later', async () => {
   const policies = [
     fixedWindow({ name: 'own', limit: 10, window: '1h' }),

@@ -7,6 +7,7 @@ import { createWebSocketStream, WebSocket, WebSocketServer } from 'ws'
 import { limitMessages } from '../../adapters/sockets/index.ts'
 import { memoryStore, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { asyncStore } from '../support/async-store.ts'
 import { describeMessages } from '../support/socket-contract.ts'
 import { wsLibrary } from '../support/ws-library.ts'
 
@@ -177,6 +178,34 @@ test('a listener that throws on a delayed message is an uncaught exception, and 
   await vi.waitFor(() => expect(got).toEqual(['1', '2', '3']))
   expect(thrown).toEqual([expect.objectContaining({ message: 'the second' })])
 })
+
+test.each([
+  ['a synchronous store', memoryStore()],
+  ['an asynchronous store', asyncStore(memoryStore())],
+])(
+  'delay, %s: of the messages before a close, those that fit are delivered, and notify gets the others',
+  async (_which, store) => {
+    const limiter = new RateLimiter({ policies: '3/1h', store })
+    const events: string[] = []
+    const client = await connected((socket) => {
+      socket.on('message', (data) => events.push(data.toString()))
+      socket.on('close', () => events.push('close'))
+      limitMessages(socket, limiter, {
+        overLimit: 'delay',
+        maxWait: '2h',
+        key: 'ann',
+        notify: ({ reason, message: [data] }) => void events.push(`${reason} ${data}`),
+      })
+    })
+    const { _socket: connection } = client as unknown as { _socket: Duplex }
+    connection.cork() // so that all frames arrive in one packet
+    for (const text of ['1', '2', '3', '4', '5']) client.send(text)
+    client.close()
+    connection.uncork()
+    await expect.poll(() => events).toEqual(['1', '2', '3', 'limit 4', 'limit 5', 'close'])
+    expect((await limiter.peek('ann')).remaining).toBe(0)
+  },
+)
 
 test('a limit adds no listener to a WebSocket', async () => {
   let counts: number[] = []

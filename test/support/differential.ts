@@ -378,6 +378,7 @@ export async function compare(
         costs,
         alternatives,
         tickets,
+        unreserved: verb === 'refund' && open % 2 === 0,
         details,
         windows: windowsAt(all[plan] as readonly Policy[], now),
       })

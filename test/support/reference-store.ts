@@ -109,6 +109,7 @@ export class ReferenceLedger implements Ledger {
     maxWait = 0,
     expires,
     tickets: given,
+    unreserved,
     details,
     windows,
   }: Command<DecidingVerb>): Decision | Booking {
@@ -120,7 +121,7 @@ export class ReferenceLedger implements Ledger {
     if (alternatives === undefined) this.#evaluation.evaluate(decides, this.#clock(), costs, maxWait, given)
     else this.#evaluation.evaluateFirst(decides, this.#clock(), alternatives, maxWait)
     if (expires !== undefined && isFull(this.#evaluation)) return elsewhere(tooMany)
-    if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
+    if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack(unreserved)
     const committed = this.#evaluation.commit('store', details)
     const decision = ban === undefined ? committed : withBan(committed, ban, refuses)
     const reserves = verb === 'reserve' || verb === 'renew'

@@ -267,10 +267,11 @@ export class Evaluation {
   /**
    * Gives units back, or charges the units used beyond the reserved units. Called between `evaluate` and `commit`, for `refund` and
    * `settle`.
+   * @param unreserved for `refund`: true if the units are those of no reservation
    */
-  giveBack(): void {
+  giveBack(unreserved = false): void {
     for (const [n, evaluation] of this.policies.entries()) {
-      if (this.verb === 'refund') refund(evaluation, this.now)
+      if (this.verb === 'refund') refund(evaluation, this.now, unreserved)
       else settle(evaluation, this.now, this.given?.[n])
     }
   }

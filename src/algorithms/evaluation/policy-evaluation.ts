@@ -219,14 +219,17 @@ export function restartOne(evaluation: PolicyEvaluation, now: number): void {
   evaluation.wrote = true
 }
 
-/** Gives the cost of a call back to one policy. The units that were taken last are given back first. */
-export function refund(evaluation: PolicyEvaluation, now: number): void {
+/**
+ * Gives the cost of a call back to one policy. The units that were taken last are given back first.
+ * @param unreserved true if the units are those of no reservation
+ */
+export function refund(evaluation: PolicyEvaluation, now: number, unreserved: boolean): void {
   const { cost } = evaluation
   const { algorithm, s, i, at } = evaluation.own(now)
   algorithm.report(s, i, at, report)
   if (report.reset === 0 || cost === 0) return
   algorithm.refund(s, i, at, cost)
-  if (algorithm.idCountsRefunds) countRefund(s, i + (algorithm.idSlot as number), cost)
+  if (algorithm.idCountsRefunds && !unreserved) countRefund(s, i + (algorithm.idSlot as number), cost)
   evaluation.changed(now)
 }
 

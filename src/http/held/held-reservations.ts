@@ -195,9 +195,9 @@ export class HeldReservations<Request, Response> {
     if (counts === undefined && inFlight === undefined && spends === spendsNow) return !left
     const owner = { progress: this.#progressOf(held), failed: (error: unknown) => this.#failed(error, held) }
     held.release = inFlight?.hold(held.reservation, owner)
-    this.#framework.ended(held.response, (status, aborted) => {
+    this.#framework.ended(held.response, (status, aborted, context) => {
       if (held.replaced) return
-      if (counts !== undefined && !aborted) keepWorking(this.#count(counts, status, held))
+      if (counts !== undefined && !aborted) keepWorking(this.#count(counts, status, held, context))
       else if (spends && !spendsNow) keepWorking(this.correct(held, undefined))
       if (held.release !== undefined) keepWorking(held.release())
     })
@@ -217,10 +217,11 @@ export class HeldReservations<Request, Response> {
     counts: CountRule<Request, Response>,
     status: number,
     held: HeldRequest<Request, Response>,
+    context: (Request & Response) | undefined,
   ): Promise<void> {
     let counted: MaybePromise<boolean | undefined>
     try {
-      counted = counts(status, held.request, held.response)
+      counted = counts(status, context ?? held.request, context ?? held.response)
       if (isPromise(counted)) counted = await counted
       if (counted === undefined || counted === null) throw new TypeError(`count returned ${counted}`)
     } catch (error) {

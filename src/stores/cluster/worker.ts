@@ -10,6 +10,7 @@ import {
   type Documents,
   exchanged,
   exchangeStart,
+  givingBack,
   type Ledger,
   type LedgerTerms,
   type Outcome,
@@ -104,8 +105,7 @@ export class WorkerStore implements Store {
     const { decision, tickets } = ('decision' in outcome ? outcome : { decision: outcome }) as Partial<Booking>
     if (!decision?.allowed) return
     const costs = tickets === undefined ? unitsTaken(call, decision) : unitsBack(tickets)
-    const verb = tickets === undefined ? 'refund' : 'settle'
-    this.send(terms, { verb, keys: call.keys, costs, tickets }).catch(ignore) // if the primary fails again, the units stay used
+    this.send(terms, { keys: call.keys, ...givingBack(costs, tickets) }).catch(ignore) // if the primary fails again, the units stay used
   }
 
   #request(pending: PendingRequest, index: number, command: Command | DocumentCommand): void {

@@ -85,6 +85,11 @@ export interface Command<V extends Verb = Verb> {
    * change.
    */
   readonly tickets?: Tickets | undefined
+  /**
+   * For `refund`: true if the units are those of a call that made no reservation. Reservations then keep all units that they can give back.
+   * Otherwise, the units may be those of a reservation, which then gives back fewer.
+   */
+  readonly unreserved?: boolean | undefined
   /** The calendar of the customer, as the caller passed it. `openLedger` computes `windows` from it. A store gets only `windows`. */
   readonly calendar?: CallerCalendars | undefined
   /**
@@ -125,6 +130,14 @@ export function unitsTaken(call: Partial<AskedCosts>, decision: Decision): reado
   return decision.policies.map(({ allowed }, n) =>
     allowed ? (typeof costs === 'number' ? costs : (costs[n] as number)) : 0,
   )
+}
+
+/** The members of a command that gives back units of an admitted call. @param tickets those of the call, if it was a reservation */
+export function givingBack(
+  costs: Costs,
+  tickets: Tickets | undefined,
+): Pick<Command<'refund' | 'settle'>, 'verb' | 'costs' | 'tickets' | 'unreserved'> {
+  return tickets === undefined ? { verb: 'refund', costs, unreserved: true } : { verb: 'settle', costs, tickets }
 }
 
 /** The result of a reservation, granted or refused. */

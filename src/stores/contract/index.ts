@@ -15,6 +15,7 @@ export {
   costsTaken,
   type Elsewhere,
   elsewhere,
+  givingBack,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,

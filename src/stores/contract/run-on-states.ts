@@ -76,7 +76,7 @@ function runState(
   command: Command<StateVerb>,
   now: number,
 ): Booking | Decision | undefined {
-  const { verb, costs = 1, alternatives, maxWait = 0, expires, tickets, details, windows } = command
+  const { verb, costs = 1, alternatives, maxWait = 0, expires, tickets, unreserved, details, windows } = command
   if (verb === 'reset') {
     for (const key of keys) key?.reset()
     return undefined
@@ -98,7 +98,7 @@ function runState(
   if (alternatives === undefined) evaluation.evaluate(decides, now, costs, maxWait, tickets)
   else evaluation.evaluateFirst(decides, now, alternatives, maxWait)
   if (expires !== undefined && isFull(evaluation)) return elsewhere(tooMany)
-  if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
+  if (verb === 'refund' || verb === 'settle') evaluation.giveBack(unreserved)
   const found = evaluation.commit('store', details)
   const decision = ban === undefined ? found : withBan(found, ban, refused)
   const reserves = verb === 'reserve' || verb === 'renew'

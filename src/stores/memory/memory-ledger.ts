@@ -112,14 +112,14 @@ export class MemoryLedger implements Ledger {
   }
 
   private decide(
-    { verb, keys, costs = 1, alternatives, maxWait = 0, expires, tickets, details }: Command<DecidingVerb>,
+    { verb, keys, costs = 1, alternatives, maxWait = 0, expires, tickets, unreserved, details }: Command<DecidingVerb>,
     now = this.clock(),
   ): Decision {
     const { evaluation, only } = this
     const found = only === undefined ? this.find(keys, now) : only.findAlone(keys[0] as string, now)
     if (alternatives === undefined) evaluation.evaluate(verb, now, costs, maxWait, tickets)
     else evaluation.evaluateFirst(verb, now, alternatives, maxWait)
-    if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
+    if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now, unreserved)
     if (expires !== undefined && isFull(evaluation)) return elsewhere(tooMany)
     if (!found) this.claim(keys, now)
     if (verb === 'reserve') this.openBookings(expires !== undefined)
@@ -147,13 +147,13 @@ export class MemoryLedger implements Ledger {
    * Gives the units of the call back to its keys. A key without states has used no units, so it gets a row only if the call is a
    * settlement (correction to the actual cost) that takes more units.
    */
-  private giveBack(keys: readonly string[], now: number): void {
+  private giveBack(keys: readonly string[], now: number, unreserved: boolean | undefined): void {
     const charges = this.evaluation.charges
     for (const [n, scope] of this.scopes.entries()) {
       if (charges) scope.claim(keys[n] as string, now)
       else scope.claimKnown(keys[n] as string, now)
     }
-    this.evaluation.giveBack()
+    this.evaluation.giveBack(unreserved)
   }
 
   private openBookings(expire: boolean): void {

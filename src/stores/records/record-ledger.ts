@@ -6,6 +6,7 @@ import {
   allParts,
   type Command,
   decodeId,
+  givingBack,
   type Ledger,
   type LedgerTerms,
   limiterStart,
@@ -204,9 +205,8 @@ export class RecordLedger implements Ledger {
 
   /** The command that gives the units of a call back to key number `n`. */
   #takingBack(n: number, units: readonly number[], taken: Tickets | undefined): Command<StateVerb> {
-    if (taken === undefined) return { verb: 'refund', keys: [], costs: this.#partOf(n, units) }
-    const tickets = this.#partOf(n, taken)
-    return { verb: 'settle', keys: [], costs: unitsBack(tickets), tickets }
+    const tickets = taken && this.#partOf(n, taken)
+    return { keys: [], ...givingBack(tickets === undefined ? this.#partOf(n, units) : unitsBack(tickets), tickets) }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type Booking,
   bookingOf,
   type Command,
+  givingBack,
   type Ledger,
   type LedgerTerms,
   limiterStart,
@@ -92,10 +93,10 @@ export class RedisLedger implements Ledger {
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
     const { verb, costs = 1, keys: named, report, windows, calendar } = command
     const late = takingBack(this.#terms, command, keys, this.#thresholds(named), this.#giveBack)
-    const { alternatives, maxWait, expires, details, tickets } = command
+    const { alternatives, maxWait, expires, details, tickets, unreserved } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
-    const terms = { alternatives, maxWait, expires, details, tickets, windows, calendar }
+    const terms = { alternatives, maxWait, expires, details, tickets, unreserved, windows, calendar }
     const extras = { ...terms, late, ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
     const decision = decisionOf(this.#plan.policies, response, details)
@@ -167,8 +168,8 @@ export class RedisLedger implements Ledger {
   }
 
   readonly #giveBack = (keys: readonly string[], units: Costs, tickets?: Tickets): void => {
-    const request = this.#request(tickets === undefined ? 'refund' : 'settle', keys, units, { tickets })
-    this.#sendOther(request).catch(() => undefined) // if Redis fails again, the units stay used
+    const { verb, costs = 1, ...extras } = givingBack(units, tickets)
+    this.#sendOther(this.#request(verb, keys, costs, extras)).catch(() => undefined) // if Redis fails again, the units stay used
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */

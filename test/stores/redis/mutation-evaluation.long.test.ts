@@ -80,6 +80,8 @@ const mutations: readonly Mutations[] = [
     changes: [
       ['refunded > 0 and', 'refunded < 0 and'],
       ['ticket.units - refunded', 'ticket.units'],
+      ['and not unreserved then', 'then'],
+      ['and not unreserved then', 'and unreserved then'],
       ['and id + cost or 0', 'and id or 0'],
     ],
   },

@@ -179,7 +179,7 @@ repeat
         if banned then allowed = false end
         if verb == REFUND or verb == SETTLE then
           verbs.giveBack(policies, verbAndFlags >= 128)
-          if verbAndFlags >= 128 then verbs.countRefusal(policies, refusedFor) end
+          if verb == SETTLE and verbAndFlags >= 128 then verbs.countRefusal(policies, refusedFor) end
         end
         if expires > 0 and takes and make('expiring').tooMany(policies) then
           respond(7)

@@ -145,14 +145,15 @@ function makers.verbs()
     return position
   end
 
-  -- Gives units back. @param keepsCounted true if policies that count refused calls keep the units that the call took
-  function verbs.giveBack(policies, keepsCounted)
+  -- Gives units back. @param isFlagged for a refund: true if the units are those of no reservation; for a settlement: true if policies that
+  -- count refused calls keep the units that the call took
+  function verbs.giveBack(policies, isFlagged)
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
       if verb == REFUND then
-        refund(p)
-      elseif keepsCounted and p.countRefused and not p.spends then
+        refund(p, isFlagged)
+      elseif isFlagged and p.countRefused and not p.spends then
         close(p, verbs.tickets[n])
       else
         settle(p, verbs.tickets[n])
@@ -160,12 +161,12 @@ function makers.verbs()
     end
   end
 
-  function refund(p)
+  function refund(p, unreserved)
     local from, s, at = own(p)
     local _, reset = from.algorithm.report(from, s, at)
     if reset == 0 or cost == 0 then return end
     from.algorithm.refund(from, s, at, cost)
-    if from.idCountsRefunds then countRefund(s, from.idSlot) end
+    if from.idCountsRefunds and not unreserved then countRefund(s, from.idSlot) end
     changed(p)
   end
 

@@ -13,6 +13,8 @@ export interface RequestExtras {
   readonly expires?: number | undefined
   /** For a settlement (correction to the actual cost) or a renewal: the tickets that the reservation returned. */
   readonly tickets?: Tickets | undefined
+  /** For a refund: true if the units are those of a call that made no reservation. */
+  readonly unreserved?: boolean | undefined
   readonly details?: Details | undefined
   /** For each policy with a calendar: the windows around the request. */
   readonly windows?: Command['windows']

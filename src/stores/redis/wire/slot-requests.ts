@@ -66,7 +66,7 @@ export function undo(
   const costs = costsIn(whole, group)
   const windows = windowsIn(whole, group)
   if (tickets === undefined) {
-    return { plan, verb: 'refund', keys, costs, windows, calendar, now, details: extras.details }
+    return { plan, verb: 'refund', keys, costs, unreserved: true, windows, calendar, now, details: extras.details }
   }
   const back = unitsBack(tickets)
   // For a policy with `countRefused`, the request has the cost of the call and not the units to give back. So the script reports how long

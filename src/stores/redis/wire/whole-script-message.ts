@@ -23,6 +23,8 @@ const extendsFlag = 64
 const punishFlag = 128
 /** The flag of a charge that has the field `report`. */
 const reportFlag = 128
+/** The flag of a refund whose field `unreserved` is true. */
+const unreservedFlag = 128
 
 /**
  * A list that contains each value once. `of` adds a value that the list does not contain yet, and returns the value's index,
@@ -69,7 +71,7 @@ function largestSizeOf({ plan, alternatives = [], ban }: ScriptRequest): number 
 
 /** The number of the verb plus the flags of the request. */
 function verbAndFlags(request: ScriptRequest): number {
-  const { verb, costs, details, cacheable, lease, punish, countsLater, tellsLater, report, ban } = request
+  const { verb, costs, details, cacheable, lease, punish, countsLater, tellsLater, report, unreserved, ban } = request
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
@@ -78,6 +80,7 @@ function verbAndFlags(request: ScriptRequest): number {
   if (typeof costs !== 'number') number += costsFlag
   if (punish !== undefined || countsLater === true) number += punishFlag
   if (report !== undefined) number += reportFlag
+  if (unreserved === true) number += unreservedFlag
   if (ban?.extends === true) number += extendsFlag
   return number
 }
