@@ -16,8 +16,7 @@ import {
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { PlanLimiter, PolicyLikes, RateLimiter } from '../src/limiter/index.ts'
 import { isInvalid } from './lambda.ts'
-import { isResponse } from './response-fields.ts'
-import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/index.ts'
+import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework, isStatus } from './web/index.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, fetchFramework }
@@ -192,17 +191,19 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   try {
     return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
-    await workOf(() => call.fail(thrownStatus(error))) // Lambda freezes the process after the error
+    await workOf(() => call.fail(error, thrownStatus(error))) // Lambda freezes the process after the error
     throw error
   }
 }
 
-/** The status that the framework sends for a thrown value: of a redirect of Next.js or SvelteKit, of a Response, or else 500. */
+/**
+ * The status that the framework sends for a thrown value: of a Response, of an error or redirect of SvelteKit or Next.js, or else 500.
+ */
 function thrownStatus(thrown: unknown): number {
-  const { digest, location } = (thrown ?? {}) as { digest?: unknown; location?: unknown }
-  if (thrown instanceof Error) return typeof digest === 'string' && digest.startsWith('NEXT_REDIRECT;') ? 307 : 500
-  if (isResponse(thrown)) return thrown.status
-  return typeof location === 'string' ? 307 : 500
+  const { digest, location, status } = Object(thrown) as { digest?: unknown; location?: unknown; status?: unknown }
+  if (!(thrown instanceof Error)) return isStatus(status) ? status : typeof location === 'string' ? 307 : 500
+  const [, kind, sent] = /^NEXT_(REDIRECT|HTTP_ERROR_FALLBACK);(\d{3})?/.exec(String(digest)) ?? []
+  return kind === 'REDIRECT' ? 307 : Number(sent ?? 500)
 }
 
 /**

@@ -32,12 +32,26 @@ export function withFields(response: Response, fields: Readonly<Record<string, s
  */
 function copyWithFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
-    const copy = new Response(response.body, response)
+    const copy = copyWithBody(response, response.body)
     setFields(copy, fields)
     return copy
   } catch {
     return response
   }
+}
+
+/**
+ * A copy with this body. Deno's `fetch` decodes a body, and keeps the fields of the encoded body until Deno sends the response. Deno sends a
+ * copy with all its fields, so these fields are removed.
+ */
+export function copyWithBody(response: Response, body: ReadableStream | null): Response {
+  const copy = new Response(body, response)
+  const decodes = 'Deno' in globalThis && response.url !== '' && body !== null
+  if (decodes && /^(?:gzip|br)$/i.test(copy.headers.get('content-encoding') ?? '')) {
+    copy.headers.delete('content-encoding')
+    copy.headers.delete('content-length')
+  }
+  return copy
 }
 
 /** Sets fields on a response. Reads `headers` only if there are fields to set, because a server may create `headers` at the first read. */

@@ -3,7 +3,7 @@ import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { cookieIn, type TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
-import { statusOf } from '../response-fields.ts'
+import { isResponse, statusOf } from '../response-fields.ts'
 import { answerWriter } from './answer-writer.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
 import { type Answer, answerOf, isStatus } from './web-answer.ts'
@@ -31,7 +31,10 @@ export interface FetchExchange<Context = Any> {
   readonly request: Request
   /** The second argument of the handler: the server in Bun, the info in Deno, `env` in a worker, the event in SvelteKit. */
   readonly context: Context
-  /** The response of the handler, for the option `count`. Undefined while the handler runs. */
+  /**
+   * The response of the handler, for the option `count`. If the handler has thrown an error, or the application has called `end` with a
+   * status, a Response that has only the status. Undefined while the handler runs.
+   */
   readonly response: Response | undefined
 }
 
@@ -89,9 +92,10 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return response
   }
 
-  /** Ends the call, whose handler has thrown an error for this status. */
-  fail(status: number): void {
+  /** Ends the call, whose handler has thrown this value, for which the framework sends this status. */
+  fail(thrown: unknown, status: number): void {
     this.#thrown = status
+    this.#own = isResponse(thrown) ? thrown : bare(status)
     this.answer.end(status, false)
   }
 
@@ -121,10 +125,16 @@ export class FetchCall<Context> implements FetchExchange<Context> {
    * knows of the end.
    */
   finish(status?: number): Promise<void> {
+    if (isStatus(status)) this.#own ??= bare(status)
     return workOf(() => {
       for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
     })
   }
+}
+
+/** A Response that has only a status. Undefined for a status below 200, which no Response can have. */
+function bare(status: number): Response | undefined {
+  return status < 200 ? undefined : new Response(null, { status })
 }
 
 /** The address at the other end of Node's socket. Null in a runtime that does not show the socket. */

@@ -1,4 +1,5 @@
 import { realTimers, waitUntil } from '#platform'
+import { copyWithBody } from '../response-fields.ts'
 
 /** The functions that `watchBody` calls while a response body is sent. */
 export interface BodyWatcher {
@@ -23,7 +24,7 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
     watcher.end(true)
     return response
   }
-  const answer = new Response(watched(body.getReader(), watcher), response)
+  const answer = copyWithBody(response, watched(body.getReader(), watcher))
   // Bun gives a text its content type only when Bun sends the text. A stream would have no type, and browsers would guess the type.
   const isUntyped = ({ headers }: Response) => !headers.has('content-type')
   if (isUntyped(answer) && isUntyped(new Response(''))) answer.headers.set('content-type', 'text/plain;charset=utf-8')

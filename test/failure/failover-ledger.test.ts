@@ -10,7 +10,7 @@ import {
   slidingWindow,
 } from '../../src/index.ts'
 import { decide } from '../../src/limiter/limiter.ts'
-import type { Ledger, Tickets } from '../../src/store.ts'
+import type { Ledger } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { FailingStore, FailoverFixture, outcome, settle } from '../support/failing-store.ts'
@@ -75,7 +75,7 @@ describe('a store that does not respond', () => {
 describe('a reservation of the store gives back all its units, whatever is given back of', () => {
   const policies = slidingWindow({ limit: 10, window: '1h' })
   const reserve = (fixture: FailoverFixture) => fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 4 })
-  const cancel = ({ ledger }: FailoverFixture, { tickets }: { tickets?: Tickets | undefined }) =>
+  const cancel = ({ ledger }: FailoverFixture, { tickets }: Awaited<ReturnType<typeof reserve>>) =>
     ledger.run({ verb: 'settle', keys: ['k'], costs: [-4], tickets })
 
   test('a call that was answered too late', async () => {

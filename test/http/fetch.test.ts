@@ -301,6 +301,29 @@ describe('the end of a response', () => {
     expect(5 - (await limit.limiter.peek('k')).remaining).toBe(used)
   })
 
+  test.each<[string, unknown, number]>([
+    ['a Response', new Response(null, { status: 401 }), 401],
+    ['an error of SvelteKit', { status: 401, body: { message: 'no' } }, 401],
+    ['a redirect of SvelteKit', { status: 303, location: '/' }, 303],
+    ['unauthorized() of Next.js', Object.assign(new Error(), { digest: 'NEXT_HTTP_ERROR_FALLBACK;401' }), 401],
+    ['redirect() of Next.js', Object.assign(new Error(), { digest: 'NEXT_REDIRECT;push;/;307;' }), 307],
+    ['an error with a status', Object.assign(new Error(), { status: 401 }), 500],
+    ['nothing', undefined, 500],
+  ])('a function in count gets the status of %s that the handler throws', async (_what, thrown, status) => {
+    const limit = rateLimit({ ...hourly(5), keys: () => 'k', count: ({ response }) => response?.status === status })
+    const limited = limit.wrap(() => Promise.reject(thrown))
+    await expect(limited(request())).rejects.toBe(thrown)
+    await until(() => true)
+    expect((await limit.limiter.peek('k')).remaining).toBe(4)
+  })
+
+  test('a function in count gets the status that the application passes to end', async () => {
+    const limit = rateLimit({ ...hourly(5), keys: () => 'k', count: ({ response }) => response?.status === 401 })
+    for (const status of [401, 200, 101]) await (await limit(request())).end(status)
+    await until(() => true)
+    expect((await limit.limiter.peek('k')).remaining).toBe(4)
+  })
+
   test.each([
     ['values', (id: unknown) => ({ id })],
     ['a promise of values, as in Next.js', async (id: unknown) => ({ id })],

@@ -29,6 +29,7 @@ const handlers = {
   reads: async (status, request) => new Response(`${(await request.text()).length}`, { status }),
   slowly: (status) => stream((body) => sleep(50).then(() => body.enqueue(bytes(10))), status),
   silent: (status) => stream(() => new Promise(() => {}), status),
+  proxied: (_status, request) => fetch(new URL(request.url).searchParams.get('from')),
 }
 
 /** A store whose every step takes 20 ms, as a database elsewhere would. */

@@ -2,7 +2,9 @@
  * Attacks an application on the server of a runtime: clients that leave while handlers run, forged fields, and requests that
  * must not break each other. It plays a part of the clients that leave, another one each day; with HEADGATE_IN_DEPTH=true all.
  */
+import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { statusesOf, statusOf, ways } from './clients.mjs'
 
 const inDepth = process.env.HEADGATE_IN_DEPTH === 'true'
@@ -232,6 +234,25 @@ async function overrideElsewhere(target) {
   target.check('an override of another isolate does not hold', statuses.at(-1) === 429, statuses)
 }
 
+/** A handler returns the result of `fetch`, whose body the runtime has decoded. Only Deno then sends no fields of the encoded body. */
+async function proxyEncoded(target, runtime) {
+  if (runtime !== 'deno') return
+  const upstream = createServer((_request, response) => {
+    response.setHeader('content-encoding', 'gzip').end(gzipSync('from upstream'))
+  })
+  await new Promise((listening) => upstream.listen(0, '127.0.0.1', listening))
+  const from = encodeURIComponent(`http://127.0.0.1:${upstream.address().port}/`)
+  for (const path of ['/failures/gzip/proxied', '/address/gzip/proxied']) {
+    const text = await target.fetch(`${path}?from=${from}`, AbortSignal.timeout(5000)).then(
+      (response) => response.text(),
+      (error) => error.message,
+    )
+    target.check(`${path} sends a broken body`, text === 'from upstream', text)
+  }
+  upstream.closeAllConnections()
+  upstream.close()
+}
+
 /** @returns how many attacks were tried, and a sentence for each that got through */
 export async function attack(runtime, port) {
   const target = new Target(port)
@@ -247,8 +268,9 @@ export async function attack(runtime, port) {
     oweToStore,
     missEnds,
     overrideElsewhere,
+    proxyEncoded,
   ]) {
-    await attempt(target)
+    await attempt(target, runtime)
   }
   return target
 }
