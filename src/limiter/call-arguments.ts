@@ -141,10 +141,8 @@ export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: 
   if (!isCostList(cost)) return { costs: costsOf(cost, policies) }
   if (cost.length === 0 || cost.some((each) => typeof each !== 'object')) throw wrongList()
   const alternatives = cost.map((each) => costsByName(each, policies) as readonly number[])
-  if (traits?.alternatives === true || policies.length === 0) {
-    return { costs: alternatives[0] as readonly number[], alternatives }
-  }
-  throw unsupported('alternatives')
+  if (traits?.alternatives !== true && policies.length > 0) throw unsupported('alternatives')
+  return { costs: alternatives[0] as readonly number[], alternatives }
 }
 
 /**
