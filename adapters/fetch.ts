@@ -133,14 +133,14 @@ type FetchGuard<Context> = Pick<Guard<Call<Context>, Call<Context>>, 'check'>
 function limitOf<Context>(guard: FetchGuard<Context>): FetchLimit<Context> {
   const check = async (request: Request, context?: Context): Promise<FetchResult> => {
     const call = callOf(request, context as Context, guard)
-    const admitted = guard.check(call, call)
+    const admitted = call.decide(guard)
     return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
   }
   const wrap = (handler: Handler) => {
     if (typeof handler !== 'function') throw notHandler(handler)
     return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
       const call = callOf(request, rest[0] as Context, guard)
-      const admitted = guard.check(call, call)
+      const admitted = call.decide(guard)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
       return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
     }

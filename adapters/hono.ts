@@ -70,15 +70,17 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
 function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
   return async (context, next) => {
     if (context.req?.routeIndex === undefined) throw unfit(context)
-    const admitted = guard.check(context, context)
-    const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
-    if (!goesOn) return refused(context)
-    const answer = answerOf(context)
-    const tell = tellResponse(context)
+    let answer: Answer | undefined
+    let tell: ReturnType<typeof tellResponse>
     try {
+      const admitted = guard.check(context, context)
+      const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
+      if (!goesOn) return refused(context)
+      answer = answerOf(context)
+      tell = tellResponse(context)
       await answer.make(next)
     } catch (error) {
-      answer.end(500, false)
+      ;(answer ?? answerOf(context)).end(500, false) // a function in the options may throw after units were taken
       throw error
     }
     if (context.finalized) {

@@ -84,6 +84,23 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return this.#own ?? this.answer.response
   }
 
+  /** True if the guard admits the call. If a function in the options throws, ends the call, because no handler will. */
+  decide(guard: {
+    check(call: FetchCall<Context>, same: FetchCall<Context>): MaybePromise<boolean>
+  }): MaybePromise<boolean> {
+    try {
+      const admitted = guard.check(this, this)
+      return typeof admitted === 'boolean' ? admitted : admitted.catch((error) => this.#failed(error))
+    } catch (error) {
+      return this.#failed(error)
+    }
+  }
+
+  #failed(error: unknown): never {
+    void this.finish(500)
+    throw error
+  }
+
   /** Sets the fields on the response of the handler. If the response is undefined, as after an upgrade to WebSocket, ends the call. */
   apply<Given extends Response | undefined>(given: Given): Given {
     if (given === undefined || given === null) void this.finish()

@@ -317,6 +317,20 @@ describe('the end of a response', () => {
     expect((await limit.limiter.peek('k')).remaining).toBe(4)
   })
 
+  test.each([
+    ['at once', () => 'k'],
+    ['later', async () => 'k'],
+  ])('if a function in the options throws after a decision %s, the unit in flight is free', async (_when, keys) => {
+    const attach = () => {
+      throw new Error('no')
+    }
+    const limit = rateLimit({ policies: '2 at once', keys, attach })
+    const limited = limit.wrap(() => new Response())
+    for (const call of [limit, limited, limit, limited]) await expect(call(request())).rejects.toThrow('no')
+    await until(() => true)
+    expect((await limit.limiter.peek('k')).remaining).toBe(2)
+  })
+
   test('a function in count gets the status that the application passes to end', async () => {
     const limit = rateLimit({ ...hourly(5), keys: () => 'k', count: ({ response }) => response?.status === 401 })
     for (const status of [401, 200, 101]) await (await limit(request())).end(status)

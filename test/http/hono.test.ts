@@ -119,6 +119,18 @@ test.each([
   await expect.poll(remaining).toEqual([7, 7])
 })
 
+test('if a function in the options throws after the decision, the unit in flight is free', async () => {
+  const attach = () => {
+    throw new Error('no')
+  }
+  const limit = rateLimit({ policies: '2 at once', keys: () => 'k', attach })
+  const app = new Hono().use(limit).get('/', (c) => c.text('hello'))
+  app.onError((error, c) => c.text(error.message, 500))
+  for (let n = 0; n < 3; n++) expect(await (await app.request('/')).text()).toBe('no')
+  await until(() => true)
+  expect((await limit.limiter.peek('k')).remaining).toBe(2)
+})
+
 test('the end of a response is that of its body where no server of Node tells it', async () => {
   const limiter = new RateLimiter(hourly(9))
   const used = async () => 9 - (await limiter.peek('k')).remaining
