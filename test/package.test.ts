@@ -65,9 +65,9 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 611 kB, and unpacks to 2,496 kB, of which ES modules and declarations are 1,430 kB', () => {
+  test('is at most 612 kB, and unpacks to 2,496 kB, of which ES modules and declarations are 1,430 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
-    expect(packed.size).toBeLessThan(611_000)
+    expect(packed.size).toBeLessThan(612_000)
     expect(packed.unpackedSize).toBeLessThan(2_496_000)
     expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_430_000)
   })
