@@ -15,7 +15,8 @@
  * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know the algorithm of a policy.
  *   `limitMessages` also throws this code, and `acquire` of a pacer rejects with it, for a policy that counts units in flight.
  * - `HEADGATE_POLICY_FILE`: a policy file cannot be read, is not JSON, is not a policy file, or lacks a limiter or a plan.
- * - `HEADGATE_PENALTY`: an option of a penalty is out of range, or a middleware counts only failures and its penalty counts refusals.
+ * - `HEADGATE_PENALTY`: an option of a penalty is out of range, or a middleware counts only failures and its penalty counts
+ *   refusals, or a middleware has `delay` and its penalty has `restart`.
  * - `HEADGATE_CANDIDATE`: a candidate cannot be tried beside the current policies, because it has another scope, counts units in flight, or
  *   asks calls for another calendar.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.

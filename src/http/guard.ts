@@ -89,7 +89,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     shared: Shared<Request, Response> = sharedBy(framework),
   ) {
     const isOnly = policies === undefined
-    if (framework.countsItself !== true) checkPenalty(options.count, limiter.penalty)
+    if (framework.countsItself !== true) checkPenalty(options, limiter.penalty)
     this.limiter = limiter as Limiter
     this.options = options
     this.#framework = framework

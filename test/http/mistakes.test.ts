@@ -119,6 +119,12 @@ const ofMiddleware: readonly Row[] = [
     "Write after: 10, within: '1m'.",
     "write on: 'spent'",
   ],
+  [
+    'a ban that gives away the times of waiting requests',
+    { ...given, delay: { max: '2s' }, penalty: { after: 1, within: '1m', ban: '1s', restart: true } },
+    'HEADGATE_PENALTY',
+    'Leave restart out.',
+  ],
   ['key', { ...given, key: byIp() }, 'HEADGATE_OPTION', "Write keys: byHeader('x-api-key')."],
   ['keyGenerator', { ...given, keyGenerator: () => 'a' }, 'HEADGATE_OPTION', 'Write keys:'],
   ['skipSuccessfulRequests', { ...given, skipSuccessfulRequests: true }, 'HEADGATE_OPTION', "Write count: 'failures'."],

@@ -16,6 +16,7 @@ import { Delay } from '../delay.ts'
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
+import { checkPenalty } from './check-penalty.ts'
 import { keepWorking } from './end-work.ts'
 import { InFlight } from './in-flight.ts'
 import { KeyedDecision, type Settles } from './request-decision.ts'
@@ -96,7 +97,7 @@ export class HeldReservations<Request, Response> {
     this.#inFlight = InFlight.of(limiter.policies)
     const limiters = limiter.candidate === undefined ? [limiter] : [limiter, limiter.candidate]
     this.#spends = limiters.some(({ policies }) => policies.some(({ algorithm }) => algorithm.spends))
-    if (framework.countsItself !== true) for (const { penalty } of limiters) checkPenalty(options.count, penalty)
+    if (framework.countsItself !== true) for (const { penalty } of limiters) checkPenalty(options, penalty)
   }
 
   /** True if an option or a policy needs reservations. */
@@ -262,18 +263,4 @@ export class HeldReservations<Request, Response> {
     )
     if (isLocal(this.#limiter.store)) this.#events.storeFailed(error, key, request, response)
   }
-}
-
-/**
- * Checks that a penalty can begin a ban. If `count` counts failures, a client that fails is refused only after its quota is spent. A client
- * that then waits is never refused, so a penalty that counts refusals would never begin a ban.
- * @throws HeadgateError `HEADGATE_PENALTY` if `count` counts failures, and the penalty counts refusals
- */
-export function checkPenalty(count: unknown, penalty: RateLimiter['penalty']): void {
-  if (penalty === undefined || penalty.on === 'spent' || (count !== 'failures' && typeof count !== 'function')) return
-  throw new HeadgateError(
-    'HEADGATE_PENALTY',
-    `With count: ${count === 'failures' ? "'failures'" : 'a function'}, this penalty would begin after refusals, not after failures: a client ` +
-      "that waits as long as it is told is never banned. Write penalty: { on: 'spent', ban: '1h' }, which begins when the quota is spent.",
-  )
 }

@@ -4,8 +4,9 @@
  */
 
 export { Attachment } from './attachment.ts'
+export { checkPenalty } from './check-penalty.ts'
 export { type CountedRequest, CountedRequests } from './counted-requests.ts'
 export { endWorkDone, workOf } from './end-work.ts'
-export { checkPenalty, HeldRequest, HeldReservations } from './held-reservations.ts'
+export { HeldRequest, HeldReservations } from './held-reservations.ts'
 export { KeyedDecision } from './request-decision.ts'
 export { type EndingResponse, hasLeft, isReplaced, whenClosed, whenEnded } from './when-ended.ts'
