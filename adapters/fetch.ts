@@ -16,6 +16,7 @@ import {
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { PlanLimiter, PolicyLikes, RateLimiter } from '../src/limiter/index.ts'
 import { isInvalid } from './lambda.ts'
+import { isResponse } from './response-fields.ts'
 import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework, isStatus } from './web/index.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
@@ -201,9 +202,12 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
  */
 function thrownStatus(thrown: unknown): number {
   const { digest, location, status } = Object(thrown) as { digest?: unknown; location?: unknown; status?: unknown }
-  if (!(thrown instanceof Error)) return isStatus(status) ? status : typeof location === 'string' ? 307 : 500
-  const [, kind, sent] = /^NEXT_(REDIRECT|HTTP_ERROR_FALLBACK);(\d{3})?/.exec(String(digest)) ?? []
-  return kind === 'REDIRECT' ? 307 : Number(sent ?? 500)
+  if (thrown instanceof Error) {
+    const [, kind, sent] = /^NEXT_(REDIRECT|HTTP_ERROR_FALLBACK);([45]\d\d$)?/.exec(String(digest)) ?? []
+    return kind === 'REDIRECT' ? 307 : Number(sent ?? 500)
+  }
+  const isSent = isStatus(status) && (isResponse(thrown) || typeof location === 'string' || status >= 400)
+  return isSent ? status : typeof location === 'string' ? 307 : 500
 }
 
 /**

@@ -106,6 +106,7 @@ function withResponse(context: Context, response: Response | undefined): Context
       const value = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
+    set: (target, name, value) => Reflect.set(target, name, value, target),
   })
 }
 

@@ -152,7 +152,7 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
     if (response?.setHeader === undefined) throw misplaced('headgate/node')
     if (next === undefined) return check(request, response)
     // The promise is not returned, because Restify would call the next handler when it is fulfilled, also for a refused request.
-    if ('startHandlerTimer' in request) handleInRestify(request, response, next)
+    if (isOfRestify(next)) handleInRestify(request, response, next)
     else void guard.handle(request, response, next)
     return undefined
   }
@@ -163,9 +163,17 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
       passedOn = true
       next(error)
     })
-    const end = () => passedOn || next(false)
+    const end = () => passedOn || nodeResponse.ended(response as never, () => next(false))
     if (isPromise(waiting)) void waiting.then(end)
     else end()
   }
   return handler as NodeHandler
+}
+
+/**
+ * True for the function `next` that Restify itself passes. With any other function, `next(false)` may run the next handler. Restify changes
+ * the requests of all servers of a process, so a request does not tell.
+ */
+function isOfRestify(next: (error?: unknown) => void): boolean {
+  return next.name === 'next' && String(next).includes('req.endHandlerTimer(')
 }

@@ -41,17 +41,20 @@ function copyWithFields(response: Response, fields: Readonly<Record<string, stri
 }
 
 /**
- * A copy with this body. Deno's `fetch` decodes a body, and keeps the fields of the encoded body until Deno sends the response. Deno sends a
- * copy with all its fields, so these fields are removed.
+ * A copy with this body. Deno's `fetch` decodes most bodies, and Deno then sends no fields of the encoded body. A copy has lost what Deno knows
+ * of this, so the fields are removed.
  */
 export function copyWithBody(response: Response, body: ReadableStream | null): Response {
   const copy = new Response(body, response)
-  const decodes = 'Deno' in globalThis && response.url !== '' && body !== null
-  if (decodes && /^(?:gzip|br)$/i.test(copy.headers.get('content-encoding') ?? '')) {
-    copy.headers.delete('content-encoding')
-    copy.headers.delete('content-length')
-  }
+  if (isDecoded(response)) for (const name of ['content-encoding', 'content-length']) copy.headers.delete(name)
   return copy
+}
+
+/** True if Deno's `fetch` has decoded the body. Deno does not tell, except by an object in the response. */
+function isDecoded(response: Response): boolean {
+  const inner = Object.getOwnPropertySymbols(response).find(({ description }) => description === 'response')
+  const { bodyDecoded } = (inner && (response as never)[inner]) ?? ({} as { bodyDecoded?: unknown })
+  return bodyDecoded === true
 }
 
 /** Sets fields on a response. Reads `headers` only if there are fields to set, because a server may create `headers` at the first read. */

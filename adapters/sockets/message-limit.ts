@@ -104,22 +104,22 @@ export class MessageLimit<Message> {
   }
 
   /**
-   * Ends the limit after the socket was closed. The limiter decides once on each waiting message, which is delivered if it is admitted. Calls
-   * `done` after the store's last decisions, when the last messages are handled.
+   * Ends the limit after the socket was closed. The limiter decides once on each waiting message, and delivers what is admitted. Calls `done`
+   * after the store's last decisions.
    * @param delivers false if the socket delivers nothing any more: then the limiter decides on no further message
    */
   end(done: () => void, delivers = true): void {
-    this.#stop((waiting) => delivers || waiting.outcome !== undefined)
     this.#own?.decides()
+    this.#stop((waiting) => {
+      if (delivers && waiting.outcome === undefined) this.#ask(waiting)
+      return waiting.outcome !== undefined
+    })
     const decided = () => {
       this.#own?.decided()
       done()
     }
-    if (this.waiting === 0) {
-      decided()
-      return
-    }
-    this.#afterEnd = decided
+    if (this.waiting > 0) this.#afterEnd = decided
+    else decided()
     this.#advance()
   }
 
@@ -164,6 +164,13 @@ export class MessageLimit<Message> {
     else if (outcome !== undefined) this.#advance()
   }
 
+  #ask(waiting: WaitingMessage<Message>): MaybePromise<Outcome> {
+    const outcome = this.#decide(waiting.message)
+    waiting.outcome = outcome
+    if (isPromise(outcome)) this.#settleLater(waiting, outcome)
+    return outcome
+  }
+
   #settleLater(waiting: WaitingMessage<Message>, outcome: Promise<Outcome>): void {
     void outcome.then((settled) => {
       waiting.outcome = settled
@@ -180,17 +187,15 @@ export class MessageLimit<Message> {
     this.#advancing = false
     if (queue.length > 0) return
     this.#resume()
-    this.#afterEnd?.()
+    const afterEnd = this.#afterEnd
     this.#afterEnd = undefined
+    afterEnd?.()
   }
 
   /** Delivers or refuses the first message of the queue. Returns false if the message has to wait. */
   #advanceOne(waiting: WaitingMessage<Message>): boolean {
-    if (waiting.outcome === undefined) {
-      waiting.outcome = this.#decide(waiting.message)
-      if (isPromise(waiting.outcome)) this.#settleLater(waiting, waiting.outcome)
-    }
-    const { message, pass, outcome } = waiting
+    const { message, pass } = waiting
+    const outcome = waiting.outcome ?? this.#ask(waiting)
     if (isPromise(outcome)) return false
     const pause = this.#pauseOf(outcome)
     if (pause > 0) {
@@ -249,9 +254,7 @@ export class MessageLimit<Message> {
     this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)
   }
 
-  /**
-   * Ends the limit. Later messages are dropped. The queue keeps only the waiting messages for which `keep` returns true.
-   */
+  /** Ends the limit. Later messages are dropped. The queue keeps the waiting messages for which `keep` returns true. */
   #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
     this.#ended = true
     this.#cancelSleep?.()

@@ -123,7 +123,7 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
   socket.use((event, next) => {
     event[0] = String(event[0]) // a client may send a number, and the listeners of '42' get the event 42 too
     limit.take(event, (error) => {
-      if (error === undefined) for (const listener of listeners) listener.apply(socket, event)
+      if (error === undefined && socket.connected) for (const listener of listeners) listener.apply(socket, event)
       next(error)
     })
   })

@@ -102,14 +102,15 @@ export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSoc
   const passTo = (n: number, name: 'message' | 'close', values: unknown[]): void => {
     const next = limits[n]?.limit
     const pass = (error?: Error) => (error ? void emit.call(socket, 'error', error) : passTo(n + 1, name, values))
-    if (next === undefined) emit.call(socket, name, ...values)
-    else if (name === 'message') next.take(values as unknown as WebSocketMessage, pass)
+    if (next === undefined) {
+      if (name === 'close') for (const each of limits) each.own.close()
+      emit.call(socket, name, ...values)
+    } else if (name === 'message') next.take(values as unknown as WebSocketMessage, pass)
     else next.end(pass)
   }
   socket.emit = (name: string, ...values: unknown[]): boolean => {
     if (name !== 'message' && name !== 'close') return emit.call(socket, name, ...values)
     passTo(0, name, values)
-    if (name === 'close') for (const each of limits) each.own.close()
     return true
   }
 }

@@ -112,7 +112,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   /** Ends the call, whose handler has thrown this value, for which the framework sends this status. */
   fail(thrown: unknown, status: number): void {
     this.#thrown = status
-    this.#own = isResponse(thrown) ? thrown : bare(status)
+    this.#own = isResponse(thrown) && isStatus(thrown.status) ? thrown : bare(status)
     this.answer.end(status, false)
   }
 

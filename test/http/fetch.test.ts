@@ -307,6 +307,9 @@ describe('the end of a response', () => {
     ['a redirect of SvelteKit', { status: 303, location: '/' }, 303],
     ['unauthorized() of Next.js', Object.assign(new Error(), { digest: 'NEXT_HTTP_ERROR_FALLBACK;401' }), 401],
     ['redirect() of Next.js', Object.assign(new Error(), { digest: 'NEXT_REDIRECT;push;/;307;' }), 307],
+    ['an object with a status of no failure', { status: 200 }, 500],
+    ['a wrong digest', Object.assign(new Error(), { digest: 'NEXT_HTTP_ERROR_FALLBACK;999' }), 500],
+    ['Response.error()', Response.error(), 500],
     ['an error with a status', Object.assign(new Error(), { status: 401 }), 500],
     ['nothing', undefined, 500],
   ])('a function in count gets the status of %s that the handler throws', async (_what, thrown, status) => {

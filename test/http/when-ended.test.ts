@@ -253,7 +253,10 @@ describe('what whenEnded says', () => {
   test.each([
     ['a failure that other code replaced by status 304: aborted', [401, 304], '304 aborted'],
     ['a failure of which other code sends a part by status 206: aborted', [401, 206], '206 aborted'],
+    ['a page for status 404 of which other code sends a part: aborted', [404, 206], '206 aborted'],
     ['a part of a file', [200, 206], '206'],
+    ['a failure that a condition of the client has replaced: aborted', [401, 412], '412 aborted'],
+    ['a condition that failed', [200, 412], '412'],
     ['a failure after which the application set another status', [401, 200, 304], '304'],
     ['a response of Koa, which begins each with status 404', [404, 304], '304'],
     ['a page that the client has', [200, 304], '304'],
@@ -273,7 +276,7 @@ describe('what whenEnded says', () => {
       })
       const headers: Record<string, string> = statuses.includes(206)
         ? { range: 'bytes=0-' }
-        : { 'if-none-match': '"1"' }
+        : { [statuses.includes(412) ? 'if-match' : 'if-none-match']: '"1"' }
       if (version === 1) expect((await fetch(`http://127.0.0.1:${port}`, { headers })).status).toBe(statuses.at(-1))
       else {
         const [sent] = await once(dial(port).request(headers).resume(), 'response')

@@ -207,6 +207,27 @@ test.each([
   },
 )
 
+test('a second limit with a key of its own is kept until it has the last messages of the first limit', async () => {
+  const far = asyncStore(memoryStore(), () => sleep(20))
+  const first = new RateLimiter({ name: 'first', policies: '50/1h', store: far })
+  const second = new RateLimiter({ name: 'second', policies: '3/1h', store: far })
+  const events: string[] = []
+  const client = await connected((socket) => {
+    socket.on('message', (data) => events.push(data.toString()))
+    socket.on('close', () => events.push('close'))
+    limitMessages(socket, first, { overLimit: 'delay' })
+    limitMessages(socket, second, { notify: ({ message: [data] }) => void events.push(`no ${data}`) })
+  })
+  client.send('1')
+  await expect.poll(() => events).toEqual(['1'])
+  const { _socket: connection } = client as unknown as { _socket: Duplex }
+  connection.cork()
+  for (const text of ['2', '3', '4', '5']) client.send(text)
+  client.close()
+  connection.uncork()
+  await expect.poll(() => events).toEqual(['1', '2', '3', 'no 4', 'no 5', 'close'])
+})
+
 test('a limit adds no listener to a WebSocket', async () => {
   let counts: number[] = []
   await connected((socket) => {

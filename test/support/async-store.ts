@@ -17,17 +17,12 @@ export function brokenStore(run: () => never | Promise<never>): Store {
   return remoteStore(() => ({ run }))
 }
 
-/** A store whose results always come later, as over a network. Opening a name again opens the same states. */
-export function asyncStore(store: Store): Store {
+/** A store whose results always come later, as over a network. Opening a name again opens the same states. @param way takes as long as it likes */
+export function asyncStore(store: Store, way = () => Promise.resolve()): Store {
   const opened = new Map<string, Ledger>()
   return remoteStore((terms) => {
     const ledger = store.open(terms, opened.get(terms.name))
     opened.set(terms.name, ledger)
-    return { run: (command) => later(() => ledger.run(command)) }
+    return { run: (command) => way().then(() => ledger.run(command)) as never }
   })
-}
-
-async function later<T>(call: () => T): Promise<Awaited<T>> {
-  await Promise.resolve()
-  return await call()
 }

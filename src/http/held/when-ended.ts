@@ -42,17 +42,17 @@ export interface EndingResponse {
  * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. Frameworks use
  * this function as their `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
- *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 206 or 304
+ *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 206, 304, 412 or 416
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
-  const { 'if-none-match': tag, range } = response.req?.headers ?? {}
-  const hidesFailure = tag === undefined && range === undefined ? undefined : watchStatus(response)
+  const headers = response.req?.headers ?? {}
+  const hides = conditions.some((name) => headers[name] !== undefined) ? watchStatus(response) : undefined
   const end = (aborted: boolean) => {
     if (!open) return
     open = false
     const sent = sentStatus(response)
-    const incomplete = aborted || isReplaced(sent, response.req?.method) || hidesFailure?.(sent) === true
+    const incomplete = aborted || isReplaced(sent, response.req?.method) || hides?.(sent) === true
     if (sent !== response.statusCode) response.statusCode = sent
     done(sent, incomplete)
   }
@@ -70,10 +70,15 @@ export function isReplaced(status: number, method = 'GET'): boolean {
   return status === 304 && method !== 'GET' && method !== 'HEAD'
 }
 
+/** The fields of a request that let code such as `sendFile` of Express send another status than the application has set. */
+const conditions = ['if-none-match', 'if-match', 'if-unmodified-since', 'range']
+
+/** The statuses that such code sends: a part of a file, a file that the client has, a failed condition, no such part. */
+const conditional = [206, 304, 412, 416]
+
 /**
- * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if the
- * application has set the status of a failure, and then other code has set status 304, or 206 for a part of a file. Responses of Next.js set
- * 304 for each method. `sendFile` of Express sets 206.
+ * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if
+ * other code has replaced a failure by one of the statuses above. Responses of Next.js set 304 for each method.
  */
 function watchStatus(response: EndingResponse): (sent: number) => boolean {
   const { get, set } = accessorOf(response)
@@ -92,9 +97,9 @@ function watchStatus(response: EndingResponse): (sent: number) => boolean {
     enumerable: true,
   })
   return (sent) => {
-    if (sent !== 304 && sent !== 206) return false
     const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
-    return own >= 400 && own !== 404 // Koa begins each response with status 404
+    if (own < 400 || !conditional.includes(sent)) return false
+    return own !== 404 || sent === 206 // Koa begins each response with status 404
   }
 }
 
