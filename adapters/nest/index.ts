@@ -28,7 +28,7 @@ import {
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
 import { checkRxjs } from './nest-interceptor.ts'
 import { NestLimits } from './nest-limits.ts'
-import type { RateLimitModuleOptions } from './nest-options.ts'
+import type { NestGuardOptions, RateLimitModuleOptions } from './nest-options.ts'
 
 export { RateLimit, RateLimitCost, RateLimitDecision, SkipRateLimit } from './nest-decorators.ts'
 export { RateLimitException } from './nest-exceptions.ts'
@@ -81,10 +81,11 @@ export class RateLimitModule implements OnModuleInit {
    * Makes the module with these options.
    * @param options an argument of `rateLimit`, such as `'100/15m'`, or `{ limit: false, store }` if only decorated handlers are
    *   limited. Functions in the options get the execution context.
+   * @param more further options, as in `forRoot('100/15m', { keys })`. If both arguments have an option, the first one counts
    * @throws HeadgateError if a policy or an option is invalid
    */
-  static forRoot(options: RateLimitModuleOptions): DynamicModule {
-    const limits = new NestLimits(options)
+  static forRoot(options: RateLimitModuleOptions, more?: NestGuardOptions): DynamicModule {
+    const limits = new NestLimits(options, more)
     let applications = 0
     return moduleWith({ provide: limitsToken, useFactory: () => (applications++ === 0 ? limits : limits.again()) })
   }

@@ -34,14 +34,16 @@ export class NestLimits {
   readonly #inherited: NestGuardOptions
   readonly #parts: LimiterParts
   readonly #options: RateLimitModuleOptions
+  readonly #more: NestGuardOptions | undefined
   readonly #ofHandlers = new WeakMap<Class, Map<Handler, Applied>>()
   readonly #ofClasses = new WeakMap<Class, NestGuard>()
 
-  /** Reads the options of the module. @throws HeadgateError if a policy or an option is invalid */
-  constructor(options: RateLimitModuleOptions) {
+  /** Reads the options of the module. @param more further options @throws HeadgateError if a policy or an option is invalid */
+  constructor(options: RateLimitModuleOptions, more?: NestGuardOptions) {
     this.#options = options
-    const { limited, argument, defaults, parts } = readModuleOptions(options)
-    this.root = limited ? createGuard(nestFramework, argument) : undefined
+    this.#more = more
+    const { limited, argument, defaults, parts } = readModuleOptions(options, more)
+    this.root = limited ? createGuard(nestFramework, argument, more) : undefined
     const store = parts.store ?? limiterOf(this.root)?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
     // If the module has no limit, a guard without policies checks the options and finds the options that limits inherit.
@@ -53,7 +55,7 @@ export class NestLimits {
    * options have a store, which both applications then use.
    */
   again(): NestLimits {
-    return givesStore(this.#options) ? this : new NestLimits(this.#options)
+    return givesStore(this.#options) ? this : new NestLimits(this.#options, this.#more)
   }
 
   /** The guard that enforces the limit on this call. Undefined if no limit applies to the call. */

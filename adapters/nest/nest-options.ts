@@ -33,13 +33,14 @@ interface Read {
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` for an option that limits of handlers do not inherit, if the module has `limit: false` */
-export function readModuleOptions(options: RateLimitModuleOptions): Read {
+export function readModuleOptions(options: RateLimitModuleOptions, more: NestGuardOptions | undefined): Read {
   const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
   const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
   const parts = Object.fromEntries(given.filter(([option]) => isPart(option)))
   const argument = options as NestArgument
   if (!isObject(options) || options.limit !== false) return { limited: true, argument, defaults: {}, parts }
-  const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))
+  const own = given.filter(([option]) => option !== 'limit' && !isPart(option))
+  const defaults = { ...more, ...Object.fromEntries(own) }
   const defined = Object.fromEntries(Object.entries(defaults).filter(([, value]) => value !== undefined))
   knownOptions('RateLimitModule.forRoot({ limit: false })', defined, [...inheritedOptions, ...sharedParts])
   return { limited: false, argument, defaults, parts }

@@ -1,5 +1,5 @@
 import { Controller, Get, UseGuards } from '@nestjs/common'
-import { fixedWindow, type RequestDecision } from 'headgate'
+import { byHeader, fixedWindow, type RequestDecision } from 'headgate'
 import { RateLimit, RateLimitDecision, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
 import { everywhere, platforms, start, statuses, storeAt } from '../support/nest.ts'
@@ -87,6 +87,27 @@ describe.each(platforms)('on %s', (platform) => {
       const { body, headers } = await agent.get('/health')
       expect([body, headers['x-ratelimit-limit']]).toEqual([{ limited: false }, undefined])
     }
+  })
+
+  test.each<[string, () => ReturnType<typeof RateLimitModule.forRoot>]>([
+    ['beside a text', () => RateLimitModule.forRoot('1/1h', { keys: byHeader('x-user') })],
+    ['beside no limit', () => RateLimitModule.forRoot({ limit: false }, { keys: byHeader('x-user') })],
+  ])('further options stand in a second argument, %s', async (_which, module) => {
+    @Controller()
+    class One {
+      @RateLimit('1/1h')
+      @Get()
+      page() {
+        return 'page'
+      }
+    }
+    const { agent } = await start(platform, { imports: [module()], controllers: [One], providers: [everywhere] })
+    const seen: number[] = []
+    for (const user of ['ann', 'bob', 'ann']) seen.push((await agent.get('/').set('x-user', user)).status)
+    expect(seen).toEqual([200, 200, 429])
+    const wrong = { nonsense: 1 } as never
+    expect(() => RateLimitModule.forRoot('1/1h', wrong)).toThrow(/has no option "nonsense"/)
+    expect(() => RateLimitModule.forRoot({ limit: false }, wrong)).toThrow(/has no option "nonsense"/)
   })
 
   test('a guard that is global, on the controller and on the handler counts a request once', async () => {
