@@ -104,8 +104,7 @@ export class MessageLimit<Message> {
   }
 
   /**
-   * Ends the limit after the socket was closed. The limiter decides once on each waiting message, and delivers what is admitted. Calls `done`
-   * after the store's last decisions.
+   * Ends the limit after the socket was closed. Decides once on each waiting message. Calls `done` after the store's last decisions.
    * @param delivers false if the socket delivers nothing any more: then the limiter decides on no further message
    */
   end(done: () => void, delivers = true): void {

@@ -163,7 +163,7 @@ export class Fallback {
    * Gives units back to the quota that this process counts. Units that the store was already charged for are refunded in the store too.
    */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
-    return this.quota.giveBack(command, (...refund) => this.charges.refundLater(...refund, command.verb === 'settle'))
+    return this.quota.giveBack(command, (...refund) => this.charges.refundLater(...refund))
   }
 
   /** Gives units back to the store. Rejects if the request fails. The units may then stay used, so that calls are refused too early. */

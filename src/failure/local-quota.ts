@@ -64,6 +64,7 @@ interface OpenLedgers {
 }
 
 export class LocalQuota {
+  readonly clock: Clock
   readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
@@ -76,6 +77,7 @@ export class LocalQuota {
     this.#terms = { ...terms, policies: this.#policies }
     this.#scopes = terms.scopes
     this.#shared = shared
+    this.clock = shared.clock
   }
 
   /**

@@ -66,7 +66,7 @@ export class OwedCharges {
       throw error
     } finally {
       const back = quota.endCharge(charge, outcome)
-      if (hasUnits(back)) this.refundLater(scope, key, back, false)
+      if (hasUnits(back)) this.refundLater(scope, key, back)
     }
   }
 
@@ -74,11 +74,10 @@ export class OwedCharges {
    * Refunds units in the store, when the store responds. The store was charged for these units, and this process has refunded the units
    * itself.
    * @param units one number for each policy of the scope
-   * @param unreserved true if the units are those of a reservation that this process granted, so of no reservation of the store
    */
-  refundLater(scope: string, key: string, units: readonly number[], unreserved: boolean): void {
+  refundLater(scope: string, key: string, units: readonly number[]): void {
     const own = ownText(key)
-    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units, unreserved })
+    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units })
     this.#refunds.add({ scope, key: own, run })
   }
 

@@ -1,5 +1,5 @@
 import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
-import { HeadgateError } from '../common/index.ts'
+import { HeadgateError, type MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import {
   type Booking,
@@ -7,6 +7,7 @@ import {
   choiceFor,
   type OnFailure,
   type OutcomeOf,
+  unitsOfLate,
   unitsTaken,
 } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
@@ -19,6 +20,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
   readonly #onFailure: OnFailure | undefined
   readonly #restore: SetAside['restore'] | undefined
+  #sentAt = 0
 
   /** @param restore puts back what a reset has set aside, if the reset fails */
   constructor(
@@ -34,6 +36,11 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     this.#restore = restore
   }
 
+  override send(): MaybePromise<OutcomeOf<V>> {
+    this.#sentAt = this.#fallback.quota.clock()
+    return super.send()
+  }
+
   override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
     this.#fallback.shared.counters.sources.store++
     if (this.command.verb === 'reset') this.#fallback.quota.reset(this.command.keys)
@@ -46,7 +53,11 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const giveBack = (units: Costs, taken?: Tickets) => {
       this.#fallback.giveBack({ keys }, units, taken).catch(() => undefined)
     }
-    if (verb === 'consume' && (outcome as Decision).allowed) giveBack(unitsTaken(this.command, outcome as Decision))
+    if (verb === 'consume' && (outcome as Decision).allowed) {
+      const decision = outcome as Decision
+      const elapsed = (this.#fallback.quota.clock() - this.#sentAt) / 1000
+      giveBack(unitsOfLate(unitsTaken(this.command, decision), decision, elapsed))
+    }
     if (verb !== 'reserve' && verb !== 'renew') return
     const { decision, tickets } = outcome as Partial<Booking>
     if (!decision?.allowed || tickets === undefined) return

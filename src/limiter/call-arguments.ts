@@ -139,7 +139,7 @@ function bareCost(cost: number): HeadgateError {
  */
 export function askedBy(cost: AnyCost, policies: readonly Policy[], { traits }: Store): AskedCosts {
   if (!isCostList(cost)) return { costs: costsOf(cost, policies) }
-  if (cost.length === 0 || cost.some((each) => typeof each !== 'object')) throw wrongList()
+  if (cost.length === 0 || [...cost].some((each) => typeof each !== 'object')) throw wrongList()
   const alternatives = cost.map((each) => costsByName(each, policies) as readonly number[])
   if (traits?.alternatives !== true && policies.length > 0) throw unsupported('alternatives')
   return { costs: alternatives[0] as readonly number[], alternatives }

@@ -91,20 +91,29 @@ describe('a reservation of the store gives back all its units, whatever is given
     await cancel(fixture, reservation)
     expect(await fixture.peek()).toBe('store 10')
   })
+})
 
-  test('a reservation that this process granted while the store failed', async () => {
-    const fixture = new FailoverFixture(policies)
-    fixture.store.mode = 'fails'
-    const own = await reserve(fixture)
-    fixture.store.mode = 'up'
-    const stored = await reserve(fixture)
-    expect(await fixture.peek()).toBe('store 2')
-    await cancel(fixture, own)
-    await settle()
-    await cancel(fixture, stored)
-    await settle()
-    expect(await fixture.peek()).toBe('store 10')
-  })
+test.each([
+  ['after its window', 1000, 'store 3'],
+  ['in its window', 300, 'store 7'],
+])('a call whose response comes %s gives back no units of the next window', async (_when, at, left) => {
+  const fixture = new FailoverFixture('10/1s fixed-window', { onStoreError: 'closed' })
+  fixture.store.mode = 'slow'
+  const call = fixture.consume('k', 4)
+  await fixture.at(100)
+  expect(await call).toBe('HEADGATE_STORE_UNAVAILABLE')
+  fixture.store.mode = 'up'
+  await fixture.at(at)
+  const spend = () =>
+    fixture.store.openBare({ name: 'api', policies: fixture.policies, scopes: fixture.scopes }).run({
+      verb: 'consume',
+      keys: ['k'],
+      costs: at === 1000 ? 7 : 3,
+    })
+  await spend()
+  fixture.store.release()
+  await settle()
+  expect(await fixture.peek()).toBe(left)
 })
 
 describe('a list of costs', () => {

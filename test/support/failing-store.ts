@@ -9,9 +9,9 @@ import { ReferenceLedger } from './reference-store.ts'
 
 /**
  * `up` works. `fails` rejects. `unsent` rejects, and says that no call was sent. `throws` throws before there is a promise. `hangs`
- * never decides and never responds. `lost` decides and never responds. `breaks` decides, and then its connection breaks.
+ * never decides and never responds. `slow` decides, and responds at `release`. `lost` decides and never responds. `breaks` decides, and then its connection breaks.
  */
-export type Mode = 'up' | 'fails' | 'unsent' | 'throws' | 'hangs' | 'lost' | 'breaks'
+export type Mode = 'up' | 'fails' | 'unsent' | 'throws' | 'hangs' | 'slow' | 'lost' | 'breaks'
 
 function decides(verb: Verb): boolean {
   return !['ban', 'unban', 'inspect', 'scan', 'clear'].includes(verb)
@@ -65,6 +65,10 @@ export class FailingStore implements Store {
     if (mode === 'fails') return Promise.reject(new Error('store failed'))
     if (mode === 'unsent') return Promise.reject(new HeadgateError('HEADGATE_STORE', 'not sent', { uncounted: true }))
     if (mode === 'up') return Promise.resolve(decide())
+    if (mode === 'slow') {
+      const outcome = decide()
+      return new Promise((resolve) => this.#hanging.push(() => resolve(outcome)))
+    }
     if (mode !== 'hangs') decide()
     if (mode === 'breaks') return Promise.reject(new HeadgateError('HEADGATE_STORE', 'the connection broke'))
     return new Promise((resolve) => this.#hanging.push(() => resolve(decide())))

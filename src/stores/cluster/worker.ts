@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers'
 import { unitsBack } from '../../algorithms/evaluation/index.ts'
-import { HeadgateError, storeError } from '../../common/index.ts'
+import { HeadgateError, monotonicClock, storeError } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
 import {
   type Booking,
@@ -18,6 +18,7 @@ import {
   type PendingCall,
   type Store,
   type StoreTraits,
+  unitsOfLate,
   unitsTaken,
   type Verb,
 } from '../contract/index.ts'
@@ -95,16 +96,18 @@ export class WorkerStore implements Store {
     return this.#deadlines.promise((call) => {
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
-      this.#request({ call, late: (outcome) => this.#takeBack(terms, command, outcome) }, index, command)
+      const sentAt = monotonicClock()
+      this.#request({ call, late: (outcome) => this.#takeBack(terms, command, outcome, sentAt) }, index, command)
     })
   }
 
   /** Gives the units of an admitted call back whose decision came too late for its caller. */
-  #takeBack(terms: string, call: Command, outcome: Outcome): void {
+  #takeBack(terms: string, call: Command, outcome: Outcome, sentAt: number): void {
     if ((call.verb !== 'consume' && call.verb !== 'reserve') || outcome === undefined) return
     const { decision, tickets } = ('decision' in outcome ? outcome : { decision: outcome }) as Partial<Booking>
     if (!decision?.allowed) return
-    const costs = tickets === undefined ? unitsTaken(call, decision) : unitsBack(tickets)
+    const late = () => unitsOfLate(unitsTaken(call, decision), decision, (monotonicClock() - sentAt) / 1000)
+    const costs = tickets === undefined ? late() : unitsBack(tickets)
     this.send(terms, { keys: call.keys, ...givingBack(costs, tickets) }).catch(ignore) // if the primary fails again, the units stay used
   }
 

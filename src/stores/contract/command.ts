@@ -132,6 +132,16 @@ export function unitsTaken(call: Partial<AskedCosts>, decision: Decision): reado
   )
 }
 
+/**
+ * The units of a call without tickets that a late response has to give back. Units under a policy that has its full quota again count no
+ * more: a refund would give back units of other calls, such as those of the next window.
+ * @param taken the units that the call took under each policy
+ * @param elapsed the milliseconds since the call was sent. The refund may be under way as long as the response was
+ */
+export function unitsOfLate(taken: readonly number[], { policies }: Decision, elapsed: number): readonly number[] {
+  return taken.map((units, n) => ((policies[n]?.resetAfter ?? 0) > 2 * elapsed ? units : 0))
+}
+
 /** The members of a command that gives back units of an admitted call. @param tickets those of the call, if it was a reservation */
 export function givingBack(
   costs: Costs,

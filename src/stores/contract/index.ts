@@ -21,6 +21,7 @@ export {
   type OutcomeOf,
   type ScanTerms,
   tooMany,
+  unitsOfLate,
   unitsTaken,
   type Verb,
 } from './command.ts'

@@ -18,6 +18,7 @@ import {
   ScopedEvaluation,
   type StateVerb,
   tellThresholds,
+  unitsOfLate,
   unitsTaken,
   type Verb,
 } from '../contract/index.ts'
@@ -167,7 +168,7 @@ export class RecordLedger implements Ledger {
     }
     const late = (outcome: StateOutcome, tickets: Tickets | undefined) => {
       tell(outcome)
-      this.#takeBack(keys, command, outcome, tickets)
+      this.#takeBack(keys, command, outcome, tickets, now)
     }
     return deadlines.promise((pending) => {
       pending.sent = false
@@ -186,14 +187,16 @@ export class RecordLedger implements Ledger {
     call: Command<StateVerb>,
     outcome: StateOutcome,
     tickets: Tickets | undefined,
+    sentAt: number,
   ): void {
     if ((call.verb !== 'consume' && call.verb !== 'reserve') || outcome === undefined) return
     const decision = 'decision' in outcome ? outcome.decision : outcome
     if (!decision.allowed) return
     const { clock, deadlines, queue } = this.#context
+    const units = unitsOfLate(unitsTaken(call, decision), decision, (clock() - sentAt) / 1000)
     for (const [n, key] of keys.entries()) {
       const pending = new PendingCall<StateOutcome>(deadlines, ignore, ignore)
-      const command = this.#takingBack(n, unitsTaken(call, decision), tickets)
+      const command = this.#takingBack(n, units, tickets)
       queue.add(this.#parts[n] as ScopedEvaluation, [key], {
         command,
         now: clock(),

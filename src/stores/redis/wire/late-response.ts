@@ -1,6 +1,7 @@
 /* What happens with a response that comes after the timeout of its call, so that no caller gets the decision. */
 import { type Costs, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
-import { type Command, type LedgerTerms, tellThresholds, unitsTaken } from '../../contract/index.ts'
+import { monotonicClock } from '../../../common/index.ts'
+import { type Command, type LedgerTerms, tellThresholds, unitsOfLate, unitsTaken } from '../../contract/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import { decisionOf, type ScriptResponse } from './script-response.ts'
 
@@ -32,11 +33,17 @@ export function takingBack(
   giveBack: GiveBack,
 ): Late | undefined {
   if (call.verb !== 'consume' && call.verb !== 'reserve') return tell
+  const sentAt = monotonicClock()
   return (response: ScriptResponse) => {
     tell?.(response)
     const { allowed, elsewhere, lease, tickets } = response
     if (!allowed || elsewhere !== undefined) return
-    const taken = () => unitsTaken(call, decisionOf(policies, response)).map((units) => units + (lease?.units ?? 0))
-    giveBack(keys, tickets === undefined ? taken() : unitsBack(tickets), tickets)
+    if (tickets !== undefined) {
+      giveBack(keys, unitsBack(tickets), tickets)
+      return
+    }
+    const decision = decisionOf(policies, response)
+    const taken = unitsTaken(call, decision).map((units) => units + (lease?.units ?? 0))
+    giveBack(keys, unitsOfLate(taken, decision, (monotonicClock() - sentAt) / 1000))
   }
 }

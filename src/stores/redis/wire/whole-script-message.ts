@@ -80,7 +80,7 @@ function verbAndFlags(request: ScriptRequest): number {
   if (typeof costs !== 'number') number += costsFlag
   if (punish !== undefined || countsLater === true) number += punishFlag
   if (report !== undefined) number += reportFlag
-  if (unreserved === true) number += unreservedFlag
+  if (verb === 'refund' && unreserved === true) number += unreservedFlag
   if (ban?.extends === true) number += extendsFlag
   return number
 }
