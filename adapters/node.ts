@@ -152,7 +152,7 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
     if (response?.setHeader === undefined) throw misplaced('headgate/node')
     if (next === undefined) return check(request, response)
     // The promise is not returned, because Restify would call the next handler when it is fulfilled, also for a refused request.
-    if (isOfRestify(next)) handleInRestify(request, response, next)
+    if ('startHandlerTimer' in request && isOfRestify(next)) handleInRestify(request, response, next)
     else void guard.handle(request, response, next)
     return undefined
   }
@@ -172,8 +172,8 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
 
 /**
  * True for the function `next` that Restify itself passes. With any other function, `next(false)` may run the next handler. Restify changes
- * the requests of all servers of a process, so a request does not tell.
+ * the requests of all servers of a process, so a request alone does not tell.
  */
 function isOfRestify(next: (error?: unknown) => void): boolean {
-  return next.name === 'next' && String(next).includes('req.endHandlerTimer(')
+  return String(next).includes('req.endHandlerTimer(')
 }
