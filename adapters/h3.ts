@@ -14,7 +14,7 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
+import { type H3OwnOptions, h3Framework, tellStatus } from './h3-framework.ts'
 import { isResponse } from './response-fields.ts'
 import { type Answer, answerOf, asksForWebSocket } from './web/index.ts'
 
@@ -92,6 +92,7 @@ function goOn(admitted: boolean, event: H3Event, next: Next, reported: boolean):
  */
 async function answered(event: H3Event, next: Next, reported: boolean): Promise<unknown> {
   const answer = answerOf(event)
+  const tell = tellStatus(event)
   try {
     const value = await answer.make(next)
     if (opensWebSocket(value, event)) {
@@ -102,7 +103,11 @@ async function answered(event: H3Event, next: Next, reported: boolean): Promise<
     }
     if (!answer.awaited) return value
     // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
-    if (typeof value !== 'symbol') return answer.apply(await h3.toResponse(value, event), event.req)
+    if (typeof value !== 'symbol') {
+      const response = await h3.toResponse(value, event)
+      tell(response.status)
+      return answer.apply(response, event.req)
+    }
     endWithError(event, answer, 404, reported)
     return value
   } catch (error) {

@@ -95,6 +95,7 @@ function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
 /** The response of the handler behind a limit. Middleware around the limit may send another response. */
 interface BehindLimit {
   response: Response | undefined
+  readonly answered: ((status: number) => void) | undefined
 }
 
 /** The context for a function in `count`: with this response, even if code around the limit has put another one into the context. */
@@ -118,7 +119,9 @@ export function tellResponse(context: Context): (response: Response) => void {
   const own = latest.get(context)
   latest.delete(context)
   return (response) => {
-    if (own !== undefined) own.response = response
+    if (own === undefined) return
+    own.response = response
+    own.answered?.(response.status)
   }
 }
 
@@ -144,8 +147,8 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     attached: (context) => context.get('rateLimit') as RequestDecision | undefined,
     headersSent: ({ finalized }) => finalized,
     complete: ({ finalized }) => finalized,
-    ended(context, done) {
-      const own: BehindLimit = { response: undefined }
+    ended(context, done, answered) {
+      const own: BehindLimit = { response: undefined, answered }
       latest.set(context, own)
       // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
       const ended = (status: number, aborted: boolean) => {

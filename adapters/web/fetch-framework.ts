@@ -60,6 +60,7 @@ export interface FetchOwnOptions<Context = Any> {
 }
 
 type End = (status: number, aborted: boolean) => void
+type Answered = (status: number) => void
 
 /** One call of a limiter for a request. All limiters of the request share one `Answer`, which collects their header fields. */
 export class FetchCall<Context> implements FetchExchange<Context> {
@@ -72,6 +73,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   /** The status of what the handler behind this limit has thrown. */
   #thrown: number | undefined
   #ends: Set<End> | undefined
+  #answered: Answered | undefined
 
   /** @param limit the limit that decides, which may decide on a Request several times at once, such as for each part of a batch */
   constructor(request: Request, context: Context, limit: object) {
@@ -106,6 +108,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     if (given === undefined || given === null) void this.finish()
     const response = this.answer.apply(given, this.request)
     this.#own = response ?? undefined
+    if (isResponse(response)) this.#answered?.(response.status)
     return response
   }
 
@@ -125,8 +128,9 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return nodePair(this.request) ?? pairBeside(this.context)
   }
 
-  /** Calls `done` once: after the response has ended, or in `finish`. */
-  whenEnded(done: End): void {
+  /** Calls `done` once: after the response has ended, or in `finish`. Calls `answered` with the response of the handler. */
+  whenEnded(done: End, answered: Answered | undefined): void {
+    this.#answered = answered
     this.#ends ??= new Set()
     const ends = this.#ends
     const once: End = (status, aborted) => {
@@ -227,7 +231,7 @@ export function fetchFramework<Context>(
     identity: ({ request }) => request,
     headersSent: () => false,
     complete: () => false,
-    ended: (call, done) => call.whenEnded(done),
+    ended: (call, done, answered) => call.whenEnded(done, answered),
     left: ({ nodeResponse, request }) => clientHasLeft(nodeResponse, request),
     held: ({ answer, nodeResponse }) => answer.hold(nodeResponse),
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),

@@ -99,8 +99,13 @@ export interface Framework<Request, Response> {
    * Calls `done` once, after the response has ended. If the response has already ended, calls `done` immediately. The arguments
    * of `done` are the status, and true if the client disconnected before the end. For responses of node:http, use `whenEnded`. If a context
    * is both the request and the response, a third argument is the context that a function in `count` gets. Default: the same context.
+   * @param answered call this function with the status as soon as it is final, if the server may not see how the response ends. Optional
    */
-  ended(response: Response, done: (status: number, aborted: boolean, context?: Request & Response) => void): void
+  ended(
+    response: Response,
+    done: (status: number, aborted: boolean, context?: Request & Response) => void,
+    answered?: (status: number) => void,
+  ): void
   /**
    * True if the client has disconnected before the response was sent completely. No handler then runs for a request whose units are in
    * flight or to be settled. Default: false. For responses of node:http, use `hasLeft`.

@@ -172,3 +172,42 @@ test('guesses behind a response that nobody reads are open, and begin the ban wh
   guesser.destroy()
   await app.close()
 })
+
+const guesses = { policies: '5/15m sliding-log', penalty: { on: 'spent', ban: '1h' }, keys, count: 'failures' } as const
+
+/** A handler that each guess fails, of a server that never reads a response to its end, as a worker whose client resets its connection. */
+const failing = {
+  fetch() {
+    const limit = forFetch(guesses)
+    return { limit, handler: limit.wrap(() => new Response('wrong', { status: 401 })) }
+  },
+  hono() {
+    const limit = forHono(guesses)
+    const app = new Hono().use(limit).post('/', (c) => c.text('wrong', 401))
+    return { limit, handler: (request: Request) => app.fetch(request) }
+  },
+  h3() {
+    const limit = forH3(guesses)
+    const app = new H3().use(limit).post('/', () => new Response('wrong', { status: 401 }))
+    return { limit, handler: (request: Request) => app.fetch(request) }
+  },
+}
+
+test.each(Object.entries(failing))('%s: a failure begins the ban with its status, although nobody reads its body', async (_name, make) => {
+  const { limit, handler } = make()
+  const statuses: number[] = []
+  for (let n = 0; n < 6; n++) {
+    statuses.push((await handler(new Request('http://a/', { method: 'POST' }))).status)
+    expect((await limit.limiter.peek('k')).policy === 'penalty').toBe(n >= 4)
+  }
+  expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+})
+
+test.each(['failures', 'successes'] as const)('count: %s: a success begins no ban before its end', async (count) => {
+  const limit = forFetch({ ...guesses, count })
+  const handler = limit.wrap(() => new Response('right'))
+  const responses = await Promise.all(Array.from({ length: 5 }, () => handler(new Request('http://a/', { method: 'POST' }))))
+  expect((await limit.limiter.peek('k')).policy).toBe('15m')
+  for (const response of responses) await response.text()
+  expect((await limit.limiter.peek('k')).policy).toBe(count === 'failures' ? '15m' : 'penalty')
+})

@@ -73,6 +73,7 @@ export class HeldReservations<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #events: RequestEvents<Request, Response>
   readonly #counts: CountRule<Request, Response> | undefined
+  readonly #countsFailures: boolean
   readonly #delay: Delay | undefined
   readonly #settles: boolean
   readonly #inFlight: InFlight | undefined
@@ -90,6 +91,7 @@ export class HeldReservations<Request, Response> {
     this.#framework = framework
     this.#events = events
     this.#counts = countRule(options.count)
+    this.#countsFailures = options.count === 'failures'
     const delay = limiter.policies.length > 0 ? options.delay : undefined // under the plan without limits, no request waits
     this.#delay =
       delay === undefined ? undefined : getOrInsert(delays, limiter, () => new Delay(delay, limiter.policies))
@@ -196,12 +198,17 @@ export class HeldReservations<Request, Response> {
     if (counts === undefined && inFlight === undefined && spends === spendsNow) return !left
     const owner = { progress: this.#progressOf(held), failed: (error: unknown) => this.#failed(error, held) }
     held.release = inFlight?.hold(held.reservation, owner)
-    this.#framework.ended(held.response, (status, aborted, context) => {
+    const done = (status: number, aborted: boolean, context?: Request & Response) => {
       if (held.replaced) return
       if (counts !== undefined && !aborted) keepWorking(this.#count(counts, status, held, context))
       else if (spends && !spendsNow) keepWorking(this.correct(held, undefined))
       if (held.release !== undefined) keepWorking(held.release())
-    })
+    }
+    // A failure counts however its response ends. The ban can begin before, because some servers never report the end.
+    const answered = (status: number) => {
+      if (status >= 400 && !held.replaced) keepWorking(this.correct(held, undefined))
+    }
+    this.#framework.ended(held.response, done, spends && this.#countsFailures ? answered : undefined)
     return !left
   }
 

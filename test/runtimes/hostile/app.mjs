@@ -81,6 +81,9 @@ const byPath = ({ request }) => new URL(request.url).searchParams.get('key')
 const kinds = {
   'in-flight': (name) => rateLimit({ name, policies: '4 at once lease 1s', keys }),
   failures: (name) => rateLimit({ name, policies: '5/1h', keys, count: 'failures' }),
+  guesses: (name) => {
+    return rateLimit({ name, policies: '5/1h', keys, count: 'failures', penalty: { on: 'spent', ban: '1h' } })
+  },
   address: (name) => rateLimit({ name, policies: '3/1h' }, { address }),
   header: (name) => rateLimit({ name, policies: '3/1h', keys: byHeader('x-api-key') }, { address }),
   ends: (name) => rateLimit({ name, policies: ['5/1h', '2 at once'], store: base.store, keys, count: 'failures' }),
@@ -120,8 +123,8 @@ async function answer(request, context) {
   const id = `${kind} ${name}`
   if (searchParams.has('state')) {
     const { limiter } = limitOf(kind, name)
-    const { remaining, source } = await limiter.peek('k')
-    return Response.json({ remaining, source, runs: runs.get(id) ?? 0, owing: limiter.health().owing })
+    const { remaining, source, policy } = await limiter.peek('k')
+    return Response.json({ remaining, source, policy, runs: runs.get(id) ?? 0, owing: limiter.health().owing })
   }
   const limited = limitOf(kind, name).wrap((incoming) => {
     runs.set(id, (runs.get(id) ?? 0) + 1)

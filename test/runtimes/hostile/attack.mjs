@@ -83,6 +83,16 @@ async function failForFree(target, handler, way, n) {
   target.check(`a client leaves ${way} ten times, and more than 5 failures of "${handler}" run`, got.runs <= 5, got)
 }
 
+/** No server has to report how these failures end: a ban begins with their status. */
+async function guess(target) {
+  for (const way of ['at the first bytes', 'by a reset at the first bytes', 'by a reset without reading']) {
+    const path = `/guesses/${encodeURIComponent(way)}/large/401`
+    for (const _ of numbers(5)) await target.leave(way, path)
+    const got = await target.state('guesses', encodeURIComponent(way))
+    target.check(`a client leaves ${way} after five failures, and is not banned`, got.policy === 'penalty', got)
+  }
+}
+
 async function leaveInEveryWay(target, runtime) {
   const seen = product(handlers, Object.keys(ways)).filter(([handler, way]) => !unseen(runtime, handler, way))
   const jobs = [
@@ -259,6 +269,7 @@ export async function attack(runtime, port) {
   await leaveInEveryWay(target, runtime)
   for (const attempt of [
     forgeFields,
+    guess,
     endBesideStream,
     leaveAsynchronousStore,
     endInAsynchronousStore,

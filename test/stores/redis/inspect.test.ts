@@ -190,6 +190,21 @@ test('says what this process holds by itself: leases and repeated refusals', asy
   expect(notes).toEqual([expect.stringMatching(/^This process repeats a refusal of the key for up to \d+ ms/)])
 })
 
+test.each([-(2 ** 40), 2 ** 40])('a bucket with %i steps is a broken value', async (steps) => {
+  const prefix = `inspect-${prefixes++}`
+  const store = redisStore({ client, prefix, timeout: '5s' })
+  const policies = tokenBucket({ limit: 6, window: '1h' })
+  const limiter = new RateLimiter({ name: 'b', policies, store, onStoreError: 'throw' })
+  await limiter.consume('ann')
+  const value = (await client.getBuffer(`${prefix}:b:{ann}`)) as Buffer
+  const state = value[0] as number // the first byte is the size of the only state, which has 7 bytes for each number
+  const more = Buffer.alloc(28 - state)
+  more.writeUIntLE(((steps % 2 ** 32) + 2 ** 32) % 2 ** 32, 21 - state, 4)
+  more.writeIntLE(Math.floor(steps / 2 ** 32), 25 - state, 3)
+  await client.set(`${prefix}:b:{ann}`, Buffer.concat([Buffer.from([28]), value.subarray(1), more]))
+  await expect(limiter.inspect('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE_RECORD' })
+})
+
 test('a broken value is an error for inspect, and no key for list', async () => {
   const prefix = `inspect-${prefixes++}`
   const limiter = new RateLimiter({

@@ -90,16 +90,25 @@ function unpackNumbers(bytes: Buffer): number[] {
   return numbers
 }
 
-/** Reads the numbers of a state. Zeros at the end of a state are not stored. */
+/** The kinds whose states have steps and bookings (see src/algorithms/buckets/bookings.ts). */
+const buckets: readonly string[] = ['bucket', 'intervalBucket']
+
+/**
+ * Reads the numbers of a state. Zeros at the end of a state are not stored. After its other numbers, a bucket has the number of its steps, and
+ * then its steps, with two numbers each.
+ */
 function unpackState(bytes: Buffer, form: number, definition: Definition): number[] {
   const algorithm = revive(definition)
   if (algorithm === undefined) return []
   if (algorithm.grows) return unpackLog(bytes, form)
   const size = kinds[algorithm.kind].fractions ? 8 : 7
-  return Array.from({ length: Math.max(algorithm.slots, bytes.length / size) }, (_, n) => {
+  const s = Array.from({ length: Math.max(algorithm.slots, bytes.length / size) }, (_, n) => {
     if (n * size >= bytes.length) return 0
     return size === 8 ? bytes.readDoubleLE(n * size) : seven(bytes, n * size)
   })
+  const steps = buckets.includes(algorithm.kind) ? (s[algorithm.slots] ?? 0) : 0
+  if (steps < 0 || 2 * steps > s.length) throw new Error('unknown layout')
+  return s
 }
 
 /**
