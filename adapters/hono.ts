@@ -86,7 +86,11 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
     if (context.finalized) {
       tell(context.res)
       addFields(context, answer)
-    } else answer.end(500, false) // Hono treats a handler that returns nothing as an error
+    } else {
+      // Hono treats a handler that returns nothing as an error, and adds these fields to the response of `onError`.
+      for (const name in answer.fields) context.header(name, answer.fields[name])
+      answer.end(500, false)
+    }
     return undefined
   }
 }

@@ -97,7 +97,7 @@ function infoOf({ used, resetAfter }: WindowCount): ClientRateLimitInfo {
   return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
 }
 
-/** Counts the hits of clients in a store of headgate. */
+/** Counts the hits of clients in a store of headgate. A key that is no text, such as a number, is converted to text. */
 export class CounterStore {
   readonly localKeys: boolean
   counters: RateLimiter
@@ -150,7 +150,7 @@ export class MemoryStore extends CounterStore {
 
   /** Returns the hits of a key: undefined if no hit was counted, and 0 if all hits were removed and the window has not ended. */
   override async get(key: string): Promise<ClientRateLimitInfo | undefined> {
-    const resetTime = this.#ends.get(key)
+    const resetTime = this.#ends.get(String(key))
     const none = resetTime !== undefined && resetTime.getTime() > Date.now() ? { totalHits: 0, resetTime } : undefined
     return (await super.get(key)) ?? none
   }
@@ -159,12 +159,12 @@ export class MemoryStore extends CounterStore {
     const counted = await this.get(key)
     await super.decrement(key)
     if (this.#ends.size >= 1000) this.#ends.clear()
-    this.#ends.set(ownText(key), counted?.resetTime ?? new Date(Date.now() + this.windowMs))
+    this.#ends.set(ownText(String(key)), counted?.resetTime ?? new Date(Date.now() + this.windowMs))
   }
 
   override async resetKey(key: string): Promise<void> {
     await super.resetKey(key)
-    this.#ends.delete(key)
+    this.#ends.delete(String(key))
   }
 
   override async resetAll(): Promise<void> {

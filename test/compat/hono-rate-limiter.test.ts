@@ -149,6 +149,14 @@ const scenarios: Record<string, Scenario> = {
     options: () => ({ limit: 1, skipSuccessfulRequests: true }),
     steps: mixed.slice(1),
   },
+  'keys that are numbers, where successes do not count': {
+    options: () => ({ limit: 1, skipSuccessfulRequests: true, keyGenerator: (() => 7) as never }),
+    steps: mixed,
+  },
+  'no keys, where failures do not count': {
+    options: () => ({ limit: 1, skipFailedRequests: true, keyGenerator: (() => undefined) as never }),
+    steps: mixed,
+  },
   'neither counts': {
     options: () => ({ limit: 1, skipFailedRequests: true, skipSuccessfulRequests: true }),
     steps: mixed,

@@ -28,9 +28,10 @@ test('every response gets the fields: of a handler, a raw Response, a redirect, 
   app.get('/forbidden', () => {
     throw new HTTPException(403)
   })
+  app.get('/nothing', (() => undefined) as never)
   app.onError((error, c) => (error instanceof HTTPException ? error.getResponse() : c.text('sorry', 500)))
   const seen: unknown[] = []
-  for (const path of ['text', 'raw', 'redirect', 'error', 'forbidden', 'nowhere']) {
+  for (const path of ['text', 'raw', 'redirect', 'error', 'forbidden', 'nothing', 'nowhere']) {
     const { status, headers } = await app.request(`/${path}`)
     seen.push([status, headers.get('x-ratelimit-remaining')])
   }
@@ -40,7 +41,8 @@ test('every response gets the fields: of a handler, a raw Response, a redirect, 
     [302, '6'],
     [500, '5'],
     [403, '4'],
-    [404, '3'],
+    [500, '3'],
+    [404, '2'],
   ])
 })
 
