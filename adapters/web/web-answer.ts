@@ -42,7 +42,7 @@ export class Answer {
   response: Response | undefined
   /** True after the fields were set on a response. If a limiter then decides on the same Request again, it gets a new Answer. */
   used = false
-  /** True for SvelteKit, which leaves the body of a page unread if it answers with status 304. */
+  /** True for SvelteKit, which leaves a body unread if it answers with status 304, whatever the method. */
   mayStayUnread = false
   readonly #limits: object[] = []
   /**
@@ -198,7 +198,7 @@ export class Answer {
     const end = (aborted: boolean) => this.end(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
     if (method === 'HEAD') end(false)
-    else if (isCached(response, method, headers)) {
+    else if (isCached(response, this.mayStayUnread ? 'GET' : method, headers)) {
       this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)
     } else this.response = watchBody(response, watcher)
     this.#watched = this.response

@@ -262,12 +262,13 @@ describe('the end of a response', () => {
   })
 
   test.each([
-    ['never reads', async () => {}],
-    ['cancels', (body: ReadableStream | null) => body?.cancel()],
-  ])('of a page that the client has is that of status 304, if SvelteKit %s the page', async (_what, leave) => {
+    ['never reads', 'GET', async () => {}],
+    ['never reads', 'POST', async () => {}],
+    ['cancels', 'GET', (body: ReadableStream | null) => body?.cancel()],
+  ])('of a page that the client has is that of status 304, if SvelteKit %s the page of %s', async (_what, method, leave) => {
     const { limited, used } = await start(() => new Response('page', { headers: { etag: 'W/"1"' } }))
     const event = { isSubRequest: false, getClientAddress: address }
-    const asked = (tags: string) => limited(request('/', { headers: { 'if-none-match': tags } }), event)
+    const asked = (tags: string) => limited(request('/', { method, headers: { 'if-none-match': tags } }), event)
     await leave((await asked('"0", "1"')).body)
     while ((await used()) > 0) await sleep(20)
     const read = await asked('"1"')

@@ -26,7 +26,7 @@ export function byHeader(name: string): KeyExtractor {
  * Fastify, Next.js and Bun, from `event.cookies` in SvelteKit, or else as packages for cookies do. Otherwise a client could write a cookie
  * that the limiter and the application read differently, and get a new quota for each request of one session. A request without the cookie
  * is limited by the client's address. So is a request whose cookie packages read in different ways, and a request of another fetch handler
- * that has two cookies of the name.
+ * that has two cookies of the name, or a cookie that was encoded twice.
  *
  *     rateLimit({ policies: '5/1m sliding-log', keys: byCookie('session') })
  *
@@ -64,14 +64,16 @@ export function cookieOf(request: ParsedCookies, header: string | undefined, nam
 /**
  * A cookie of the header as each package reads it. Undefined for a cookie that packages read in different ways, because the application
  * could read one value, and the limit another.
- * @param isOnly true if a cookie that was sent twice is no cookie
+ * @param isStrict true for a fetch handler, where a cookie is no cookie if it was sent twice, or if it has an escape such as `%61` after it
+ *   was decoded: Elysia decodes a cookie twice
  */
-export function cookieIn(header: string, name: string, isOnly = false): string | undefined {
+export function cookieIn(header: string, name: string, isStrict = false): string | undefined {
   const [sent, another] = header
     .split(';')
     .filter((pair) => pair.includes('=') && pair.split('=', 1)[0]?.trim() === name)
-  if (sent === undefined || (isOnly && another !== undefined)) return undefined
-  return isPlain(parse(sent, { decode: (raw) => raw })[name]) ? parse(sent)[name] : undefined
+  if (sent === undefined || (isStrict && another !== undefined)) return undefined
+  const value = isPlain(parse(sent, { decode: (raw) => raw })[name]) ? parse(sent)[name] : undefined
+  return isStrict && /%[\da-f]{2}/i.test(value ?? '') ? undefined : value
 }
 
 /** False if a quote or a rare blank is at one end of the value: some packages remove it, and the other end with it. */

@@ -10,6 +10,7 @@ import { proxy } from '../.examples/next-proxy.ts'
 import { GET } from '../.examples/next-route.ts'
 import { action } from '../.examples/react-router.ts'
 import { handle } from '../.examples/sveltekit.ts'
+import { limit as failures } from '../.examples/sveltekit-failures.ts'
 
 afterAll(async () => expect(await headgateWarnings(), 'no false alarm').toEqual([]))
 
@@ -108,6 +109,19 @@ test('SvelteKit: what a page fetches from its own application takes no units', a
   for (let n = 0; n < 4; n++) expect((await hooked('203.0.113.9', () => json({}), true)).status).toBe(200)
   const { headers } = await hooked('203.0.113.9', () => json({}))
   expect(headers.get('x-ratelimit-remaining')).toBe('1')
+})
+
+test('SvelteKit: a failure that SvelteKit sends with status 200 counts if the code says so', async () => {
+  const statuses: number[] = []
+  for (let n = 0; n < 7; n++) {
+    const request = new Request('https://example.com/invite/7/__data.json')
+    const event = { request, locals: { failed: n > 0 }, getClientAddress: () => '203.0.113.1', isSubRequest: false }
+    const answer = failures.wrap((_request: Request, _event: RequestEvent) => json({ type: 'error' }))
+    const response = await answer(request, event as unknown as RequestEvent)
+    await response.text()
+    statuses.push(response.status)
+  }
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429])
 })
 
 test('SvelteKit: what a page throws goes on to SvelteKit', async () => {
