@@ -85,13 +85,15 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
       this.#restore?.(counted)
       throw choice === 'closed' ? unavailable(error, breakers) : error
     }
-    if (choice === 'local') return this.decideLocally(counted)
+    // The store may have executed a refund that it has not answered. This process must not give its units back once more.
+    const done = command.verb === 'refund' ? terms.scopes.filter((scope) => !uncounted.includes(scope)) : counted
+    if (choice === 'local') return this.decideLocally(done)
     counters.sources.open++
     if (command.verb === 'reset') return this.#fallback.resetLater(command.keys, counted) as OutcomeOf<V>
     return this.#fallback.letThrough(command) as OutcomeOf<V>
   }
 
-  /** @param counted the scopes (kinds of key) in which the store has already counted a settlement or a refund, or executed a reset */
+  /** @param counted the scopes (kinds of key) in which the store has already counted a call or executed a reset, or may have refunded units */
   decideLocally(counted: readonly string[] = []): OutcomeOf<V> {
     const { shared, terms } = this.#fallback
     const { verb, keys, costs = 1 } = this.command
