@@ -265,19 +265,22 @@ describe('the end of a response', () => {
     ['never reads', 'GET', async () => {}],
     ['never reads', 'POST', async () => {}],
     ['cancels', 'GET', (body: ReadableStream | null) => body?.cancel()],
-  ])('of a page that the client has is that of status 304, if SvelteKit %s the page of %s', async (_what, method, leave) => {
-    const { limited, used } = await start(() => new Response('page', { headers: { etag: 'W/"1"' } }))
-    const event = { isSubRequest: false, getClientAddress: address }
-    const asked = (tags: string) => limited(request('/', { method, headers: { 'if-none-match': tags } }), event)
-    await leave((await asked('"0", "1"')).body)
-    while ((await used()) > 0) await sleep(20)
-    const read = await asked('"1"')
-    expect(await read.text()).toBe('page')
-    expect(await used()).toBe(0)
-    await leave((await asked('"2"')).body)
-    await sleep(150)
-    expect(await used()).toBe(1)
-  })
+  ])(
+    'of a page that the client has is that of status 304, if SvelteKit %s the page of %s',
+    async (_what, method, leave) => {
+      const { limited, used } = await start(() => new Response('page', { headers: { etag: 'W/"1"' } }))
+      const event = { isSubRequest: false, getClientAddress: address }
+      const asked = (tags: string) => limited(request('/', { method, headers: { 'if-none-match': tags } }), event)
+      await leave((await asked('"0", "1"')).body)
+      while ((await used()) > 0) await sleep(20)
+      const read = await asked('"1"')
+      expect(await read.text()).toBe('page')
+      expect(await used()).toBe(0)
+      await leave((await asked('"2"')).body)
+      await sleep(150)
+      expect(await used()).toBe(1)
+    },
+  )
 
   test('of a page that the client has comes with its body in other frameworks, however late the body is read', async () => {
     const { limited, used } = await start(() => new Response('page', { headers: { etag: '"1"' } }))

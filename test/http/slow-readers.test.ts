@@ -193,20 +193,25 @@ const failing = {
   },
 }
 
-test.each(Object.entries(failing))('%s: a failure begins the ban with its status, although nobody reads its body', async (_name, make) => {
-  const { limit, handler } = make()
-  const statuses: number[] = []
-  for (let n = 0; n < 6; n++) {
-    statuses.push((await handler(new Request('http://a/', { method: 'POST' }))).status)
-    expect((await limit.limiter.peek('k')).policy === 'penalty').toBe(n >= 4)
-  }
-  expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
-})
+test.each(Object.entries(failing))(
+  '%s: a failure begins the ban with its status, although nobody reads its body',
+  async (_name, make) => {
+    const { limit, handler } = make()
+    const statuses: number[] = []
+    for (let n = 0; n < 6; n++) {
+      statuses.push((await handler(new Request('http://a/', { method: 'POST' }))).status)
+      expect((await limit.limiter.peek('k')).policy === 'penalty').toBe(n >= 4)
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+  },
+)
 
 test.each(['failures', 'successes'] as const)('count: %s: a success begins no ban before its end', async (count) => {
   const limit = forFetch({ ...guesses, count })
   const handler = limit.wrap(() => new Response('right'))
-  const responses = await Promise.all(Array.from({ length: 5 }, () => handler(new Request('http://a/', { method: 'POST' }))))
+  const responses = await Promise.all(
+    Array.from({ length: 5 }, () => handler(new Request('http://a/', { method: 'POST' }))),
+  )
   expect((await limit.limiter.peek('k')).policy).toBe('15m')
   for (const response of responses) await response.text()
   expect((await limit.limiter.peek('k')).policy).toBe(count === 'failures' ? '15m' : 'penalty')

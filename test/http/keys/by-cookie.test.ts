@@ -140,7 +140,11 @@ test('in another fetch handler, a cookie that was sent twice is no cookie, becau
   }
   // Elysia decodes the value of a cookie once more.
   expect(['session=%56ALID', 'session=100%25'].map(sent)).toEqual(['VALID', '100%'])
-  expect(['session=%2556ALID', 'session=VALI%2544', 'session=%25ff'].map(sent)).toEqual([undefined, undefined, undefined])
+  expect(['session=%2556ALID', 'session=VALI%2544', 'session=%25ff'].map(sent)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 test.each<[string, (header: string) => unknown]>([
