@@ -74,7 +74,7 @@ export function lambdaRequest(payload: LambdaEvent): Request {
 function urlOf(event: LambdaEvent, host: string | null): URL {
   const named = [host, event.requestContext?.domainName].find(isHost)
   const url = new URL(`https://${named ?? 'localhost'}`)
-  url.pathname = event.rawPath ?? event.path ?? '/'
+  url.pathname = textIn(event.rawPath ?? event.path ?? '/')
   url.search = queryOf(event)
   return url
 }
@@ -108,6 +108,11 @@ function listOf(values: readonly string[] | string | null | undefined): readonly
   return [values ?? []].flat()
 }
 
+/** The text of a value in an event that may contain anything. An object has no text: its `toString` may be anything too. */
+function textIn(value: unknown): string {
+  return Object(value) === value ? '' : String(value)
+}
+
 /** Appends a header field. Returns false, and leaves the field out, if a Request cannot have the field. */
 function append(headers: Headers, name: string, value: string | undefined | null): boolean {
   if (typeof value !== 'string') return false
@@ -120,10 +125,10 @@ function append(headers: Headers, name: string, value: string | undefined | null
 }
 
 function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEvent): string {
-  if (rawQueryString !== undefined) return rawQueryString
+  if (rawQueryString !== undefined) return textIn(rawQueryString)
   const parameters = new URLSearchParams()
   for (const [name, values] of Object.entries(multiValueQueryStringParameters ?? {})) {
-    for (const value of listOf(values)) parameters.append(name, value)
+    for (const value of listOf(values)) parameters.append(name, textIn(value))
   }
   return parameters.toString()
 }
@@ -134,8 +139,8 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
  * content type. Any other body is returned in base64. Resolves after the store knows that the request has ended.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
-  const bytes = new Uint8Array(await response.arrayBuffer())
-  await endWorkDone() // Lambda freezes the process after the result
+  const body = response.arrayBuffer().finally(endWorkDone) // Lambda freezes the process after the result, or after an error
+  const bytes = new Uint8Array(await body)
   const { headers, status } = response
   const isText = /^(text\/|application\/(.*\+)?(json|xml|javascript))/.test(headers.get('content-type') ?? 'text/')
   const text = isText && !headers.has('content-encoding') ? textOf(bytes) : undefined

@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { byIp, concurrency, fixedWindow } from '../../src/index.ts'
+import { byIp, concurrency, fixedWindow, memoryStore } from '../../src/index.ts'
+import { faultyStore } from '../../src/testing/index.ts'
 import { stillStore } from '../support/contract.ts'
 import fc from '../support/fast-check.ts'
 
@@ -253,6 +254,8 @@ describe('a payload that is no request', () => {
     [],
     {},
     { headers: null, requestContext: null, rawPath: 5, body: 5, cookies: 5 },
+    { rawPath: { toString: 5 }, rawQueryString: { toString: 5 } },
+    { path: { toString: 5 }, multiValueQueryStringParameters: { a: [{ toString: 5 }] } },
   ])('%j has no address, and is no error', async (payload) => {
     const { call, byHand, handler } = start('a Function URL')
     const event = payload as unknown as LambdaEvent
@@ -281,6 +284,18 @@ describe('a body', () => {
       typeof sent === 'string' ? [sent, false] : [Buffer.from(sent).toString('base64'), true],
     )
   })
+})
+
+test('a body that breaks rejects only after the store knows of the end', async () => {
+  const store = faultyStore(memoryStore())
+  const limit = rateLimit({ policies: ['9/1h', '2 at once'], keys: () => 'k', store })
+  const broken = () => new ReadableStream({ pull: () => Promise.reject(new Error('broken on purpose')) })
+  const limited = limit.wrap(() => new Response(broken()))
+  const response = await limited(lambdaRequest({}))
+  store.fail({ kind: 'delay', by: '30ms' })
+  await expect(lambdaResult(response)).rejects.toThrow('on purpose')
+  store.heal()
+  expect((await limit.limiter.peek('k')).policies.map(({ used }) => used)).toEqual([1, 0])
 })
 
 test('a count that never answers does not keep a result for ever, and no later one', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createHttp1, Server as Http1Server, ServerResponse } from 'node:http'
+import { createServer as createHttp1, Server as Http1Server, IncomingMessage, ServerResponse } from 'node:http'
 import {
   type ClientHttp2Session,
   connect,
@@ -437,6 +437,15 @@ describe('what whenEnded says', () => {
     await until(() => ends.length > 0)
     expect(ends).toEqual(['200 true'])
   })
+})
+
+test('the end of an inner request whose socket reports nothing, as in Nuxt, is that of its response', () => {
+  const response = new ServerResponse(new IncomingMessage({} as Socket))
+  const ends: string[] = []
+  whenEnded(response, (status, aborted) => void ends.push(`${status} ${aborted}`))
+  response.statusCode = 401
+  response.emit('finish')
+  expect(ends).toEqual(['401 false'])
 })
 
 /** As a framework does that runs its handlers for the request before the WebSocket takes the connection. */

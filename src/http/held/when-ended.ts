@@ -152,7 +152,7 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
   // response. If the client disconnects, neither response emits an event, so the socket is observed.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
-  if (socket) whenLeft(socket, response, end)
+  if (socket?.once !== undefined) whenLeft(socket, response, end) // inner requests of Nuxt have a socket that reports nothing
 }
 
 /**
