@@ -144,15 +144,19 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
     end(!response.writableFinished)
     return
   }
-  // If the client disconnects while written data waits to be sent, Node 20 and 22 emit 'finish' too, after the socket was destroyed.
-  response.once('finish', () => end(response.req?.socket?.destroyed === true))
-  // The whole response to HEAD is its head. The client may close the connection while the application still writes a body.
-  const isHead = response.req?.method === 'HEAD' && response.socket !== null
-  response.once('close', () => end(!(isHead && response.headersSent === true)))
   // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
   // response. If the client disconnects, neither response emits an event, so the socket is observed.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
-  if (socket?.once !== undefined) whenLeft(socket, response, end) // inner requests of Nuxt have a socket that reports nothing
+  // Inner requests of Nuxt have a socket that reports nothing.
+  const stop = socket?.once === undefined ? undefined : whenLeft(socket, end)
+  response.once('finish', () => {
+    stop?.()
+    // If the client disconnects while written data waits to be sent, Node 20 and 22 emit 'finish' too, after the socket was destroyed.
+    end(response.req?.socket?.destroyed === true)
+  })
+  // The whole response to HEAD is its head. The client may close the connection while the application still writes a body.
+  const isHead = response.req?.method === 'HEAD' && response.socket !== null
+  response.once('close', () => end(!(isHead && response.headersSent === true)))
 }
 
 /**
@@ -205,11 +209,14 @@ function endClosed(): void {
 /** The waiting responses of each socket. All responses of a socket share one listener, because a client may send many requests. */
 const waiting = new WeakMap<EndingSocket, Set<(aborted: boolean) => void>>()
 
-/** Observes the socket of the connection, for a response that has no socket yet and emits no event if the client disconnects. */
-function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted: boolean) => void): void {
+/**
+ * Observes the socket of the connection, for a response that has no socket yet and emits no event if the client disconnects. Returns a
+ * function that stops this.
+ */
+function whenLeft(socket: EndingSocket, end: (aborted: boolean) => void): (() => void) | undefined {
   if (socket.destroyed) {
     end(true)
-    return
+    return undefined
   }
   let ends = waiting.get(socket)
   if (ends === undefined) {
@@ -222,5 +229,5 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     })
   }
   ends.add(end)
-  response.once('finish', () => ends.delete(end))
+  return () => void ends.delete(end)
 }
