@@ -75,16 +75,6 @@ function decoded(param: string | undefined): string | undefined {
   }
 }
 
-/** What the last limit of an event has to learn from `tellStatus`. */
-const latest = new WeakMap<H3Event, ((status: number) => void) | undefined>()
-
-/** Call this function after a limit has decided. Tells the limit, by the returned function, the status of the handler behind it. */
-export function tellStatus(event: H3Event): (status: number) => void {
-  const answered = latest.get(event)
-  latest.delete(event)
-  return (status) => answered?.(status)
-}
-
 /** The functions that the guard (code for all frameworks) needs from h3. The event of h3 is both the request and the response. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
   const { address = ipOf } = own
@@ -108,7 +98,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     headersSent: () => false,
     complete: () => false,
     ended(event, done, answered) {
-      latest.set(event, answered)
+      answerOf(event).tell = ({ status }) => answered?.(status)
       const ended = (status: number, aborted: boolean) => {
         // h3 clears the status of `event.res` before the response ends. Set the status again, because a `count` function may read
         // it.

@@ -14,7 +14,7 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type H3OwnOptions, h3Framework, tellStatus } from './h3-framework.ts'
+import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
 import { isResponse } from './response-fields.ts'
 import { type Answer, answerOf, asksForWebSocket } from './web/index.ts'
 
@@ -80,9 +80,10 @@ type Next = () => unknown
 
 function goOn(admitted: boolean, event: H3Event, next: Next, reported: boolean): unknown {
   const answer = answerOf(event)
+  const tell = answer.takeTell()
   // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
-  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, reported) : next()
+  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, reported, tell) : next()
 }
 
 /**
@@ -90,9 +91,8 @@ function goOn(admitted: boolean, event: H3Event, next: Next, reported: boolean):
  * event reports the end of the response, and for a request that may open a WebSocket.
  * @param reported true if the hook of the application will report the status of an error
  */
-async function answered(event: H3Event, next: Next, reported: boolean): Promise<unknown> {
+async function answered(event: H3Event, next: Next, reported: boolean, tell: Answer['tell']): Promise<unknown> {
   const answer = answerOf(event)
-  const tell = tellStatus(event)
   try {
     const value = await answer.make(next)
     if (opensWebSocket(value, event)) {
@@ -105,7 +105,7 @@ async function answered(event: H3Event, next: Next, reported: boolean): Promise<
     // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
     if (typeof value !== 'symbol') {
       const response = await h3.toResponse(value, event)
-      tell(response.status)
+      tell?.(response)
       return answer.apply(response, event.req)
     }
     endWithError(event, answer, 404, reported)

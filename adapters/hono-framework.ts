@@ -92,12 +92,6 @@ function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
   }
 }
 
-/** The response of the handler behind a limit. Middleware around the limit may send another response. */
-interface BehindLimit {
-  response: Response | undefined
-  readonly answered: ((status: number) => void) | undefined
-}
-
 /** The context for a function in `count`: with this response, even if code around the limit has put another one into the context. */
 function withResponse(context: Context, response: Response | undefined): Context {
   if (response === undefined || context.res === response) return context
@@ -109,20 +103,6 @@ function withResponse(context: Context, response: Response | undefined): Context
     },
     set: (target, name, value) => Reflect.set(target, name, value, target),
   })
-}
-
-/** What the last limit of a context that needs the end of the response has to learn from `tellResponse`. */
-const latest = new WeakMap<Context, BehindLimit>()
-
-/** Call this function after a limit has decided. Tells the limit, by the returned function, the response of the handler behind it. */
-export function tellResponse(context: Context): (response: Response) => void {
-  const own = latest.get(context)
-  latest.delete(context)
-  return (response) => {
-    if (own === undefined) return
-    own.response = response
-    own.answered?.(response.status)
-  }
 }
 
 /** The functions that the guard (code for all frameworks) needs from Hono. The context of Hono is both the request and the response. */
@@ -148,11 +128,14 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     headersSent: ({ finalized }) => finalized,
     complete: ({ finalized }) => finalized,
     ended(context, done, answered) {
-      const own: BehindLimit = { response: undefined, answered }
-      latest.set(context, own)
+      let behind: Response | undefined
+      answerOf(context).tell = (response) => {
+        behind = response
+        answered?.(response.status)
+      }
       // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
       const ended = (status: number, aborted: boolean) => {
-        const response = own.response ?? (context.finalized ? context.res : undefined)
+        const response = behind ?? (context.finalized ? context.res : undefined)
         done(statusOf(response, status), aborted, withResponse(context, response))
       }
       whenAnswered(answerOf(context), context.req.raw, pairOf(context), ended, upgradeSocket(context))

@@ -14,7 +14,7 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair, tellResponse } from './hono-framework.ts'
+import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
 import { ownResponse } from './node-pair.ts'
 import { type Answer, answerOf } from './web/index.ts'
 
@@ -71,20 +71,20 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
   return async (context, next) => {
     if (context.req?.routeIndex === undefined) throw unfit(context)
     let answer: Answer | undefined
-    let tell: ReturnType<typeof tellResponse>
+    let tell: Answer['tell']
     try {
       const admitted = guard.check(context, context)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
       if (!goesOn) return refused(context)
       answer = answerOf(context)
-      tell = tellResponse(context)
+      tell = answer.takeTell()
       await answer.make(next)
     } catch (error) {
       ;(answer ?? answerOf(context)).end(500, false) // a function in the options may throw after units were taken
       throw error
     }
     if (context.finalized) {
-      tell(context.res)
+      tell?.(context.res)
       addFields(context, answer)
     } else {
       // Hono treats a handler that returns nothing as an error, and adds these fields to the response of `onError`.

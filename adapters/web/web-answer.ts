@@ -42,6 +42,8 @@ export class Answer {
   response: Response | undefined
   /** True after the fields were set on a response. If a limiter then decides on the same Request again, it gets a new Answer. */
   used = false
+  /** Tells the limit that has decided last the response of the handler behind it. Middleware around the limit may send another response. */
+  tell: ((response: Response) => void) | undefined
   /** True for SvelteKit, which leaves a body unread if it answers with status 304, whatever the method. */
   mayStayUnread = false
   readonly #limits: object[] = []
@@ -108,6 +110,13 @@ export class Answer {
     if (this.#limits.includes(limit)) return false
     this.#limits.push(limit)
     return true
+  }
+
+  /** The function `tell`, for the limit that has just decided. Later limits have a function of their own. */
+  takeTell(): Answer['tell'] {
+    const { tell } = this
+    this.tell = undefined
+    return tell
   }
 
   async make<Made>(handler: () => MaybePromise<Made>): Promise<Made> {
