@@ -4,6 +4,7 @@ import { confirm } from '../cli/confirm.mjs'
 import { numberOf } from '../cli/options.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
 import { printable } from '../report/columns.mjs'
+import { count } from '../report/format.mjs'
 import { overrideCells, overridesReport } from '../report/overrides.mjs'
 import { isEffective, policiesInFile, policiesInStore } from '../store/known-policies.mjs'
 import { policiesOfScopes } from '../store/limiter-of.mjs'
@@ -161,6 +162,26 @@ function shownOf(override, known) {
     return { name, kind: algorithm.kind, limit, window, burst }
   })
   return { ...override, ...(policies && { policies }), effective: isEffective(override, known) }
+}
+
+/**
+ * A sentence for each of these limiters that has overrides. The store has the numbers of a key's last admitted call, so the lab does not
+ * know what an override has changed since.
+ * @param {Set<string | undefined>} limiters
+ */
+export async function overridesFacts(store, limiters) {
+  const facts = []
+  for (const name of limiters) {
+    if (name === undefined) continue // of a long key, Redis has only a hash
+    const read = withLimiter(store, name, policiesOfScopes(['default']), (each) => each.overrides())
+    const found = await read.catch(() => []) // maybe the user of the lab must not read them
+    if (found.length === 0) continue
+    const many = found.length === 1 ? 'an override' : `${count(found.length)} overrides`
+    facts.push(
+      `${printable(name)} has ${many}. A key is shown as at its last admitted call, maybe before: see overrides.`,
+    )
+  }
+  return facts
 }
 
 async function withLimiter(store, name, policies, act) {

@@ -9,7 +9,7 @@ import { checkReport, inspectionReport, keysReport } from '../report/store.mjs'
 import { banKey } from '../store/ban-key.mjs'
 import { Look, orders, rowOf } from '../store/rank.mjs'
 import { watch } from '../store/watch.mjs'
-import { overrideActions, overrideOptions, overrideSettings, performOverrides } from './overrides.mjs'
+import { overrideActions, overrideOptions, overrideSettings, overridesFacts, performOverrides } from './overrides.mjs'
 
 const actions = {
   top: 'the keys that are refused for longest, then those that have used most of their limit; live on a terminal',
@@ -123,9 +123,11 @@ const perform = {
     if (process.stdout.isTTY === true && !settings.json) return perform.watch(store, settings)
     const look = new Look(most, [order])
     const bar = countBar('keys')
+    const limiters = new Set()
     try {
       for await (const stored of inspector.list(filter)) {
         look.add(rowOf(stored))
+        limiters.add(stored.limiter)
         bar.lines(look.keys)
       }
     } finally {
@@ -133,22 +135,27 @@ const perform = {
     }
     const { keys, refused } = look
     const rows = look.rows(order, refusedOnly)
-    const facts = [`${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`]
+    const found = `${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`
+    const facts = [found, ...(await overridesFacts(store, limiters))]
     return {
       result: { keys, refused, top: rows },
       report: keysReport({ title: `Top by ${order}`, server, facts, rows, none }),
     }
   },
 
-  async list({ server, inspector }, { filter, most, refused, none }) {
+  async list(store, { filter, most, refused, none }) {
+    const { server, inspector } = store
     const rows = []
+    const limiters = new Set()
     for await (const stored of inspector.list(filter)) {
       const row = rowOf(stored)
+      limiters.add(stored.limiter)
       if (refused && !row.refused) continue
       rows.push(row)
       if (rows.length === most) break
     }
-    const facts = rows.length === most ? [`The first ${count(most)}; --limit shows more`] : []
+    const first = rows.length === most ? [`The first ${count(most)}; --limit shows more`] : []
+    const facts = [...first, ...(await overridesFacts(store, limiters))]
     return {
       result: { keys: rows },
       report: keysReport({
@@ -163,7 +170,9 @@ const perform = {
 
   async inspect(store, settings) {
     const found = await find(store, settings)
-    return { result: { keys: found }, report: inspectionReport(store.server, found), code: found.length === 0 ? 1 : 0 }
+    const limiters = new Set(found.map(({ limiter }) => limiter))
+    const facts = [store.server, ...(await overridesFacts(store, limiters))]
+    return { result: { keys: found }, report: inspectionReport(facts, found), code: found.length === 0 ? 1 : 0 }
   },
 
   async ban(store, settings) {

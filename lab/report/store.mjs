@@ -55,10 +55,10 @@ export function keysReport({ title, server, facts, rows, none }) {
 }
 
 /** Each policy of a key, in a sentence. */
-export function inspectionReport(server, found) {
+export function inspectionReport(facts, found) {
   return {
     title: `${found.length} ${found.length === 1 ? 'key' : 'keys'} of that name`,
-    facts: [server],
+    facts,
     sections: found.map((stored) => {
       const { limiter, scope, storeKey, inspection } = stored
       const heading = `${limiter ?? '(hashed)'}, ${scope ?? '(hashed)'}: ${nameOf(stored)}`

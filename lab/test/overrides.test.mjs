@@ -87,6 +87,11 @@ describe.each(stores)('%s', (kind, url, makeStore) => {
     expect(overrides).toEqual([
       { ...fields, reason: 'evil\u001b[2J reason', since: expect.any(Number), effective: true },
     ])
+    const shown = [
+      ['inspect', 'ann', '--limiter', 'written'],
+      ['list', '--refused', '--limiter', 'written'],
+    ]
+    for (const words of shown) expect((await lab(...words)).stdout).toContain('written has an override.')
     const removed = await lab('remove', '1', '--limiter', 'written', '--yes')
     expect([removed.code, removed.stdout]).toEqual([
       0,
@@ -96,6 +101,7 @@ describe.each(stores)('%s', (kind, url, makeStore) => {
     const again = await lab('remove', '1', '--limiter', 'written', '--yes')
     expect([again.code, again.stdout]).toEqual([1, 'written has no override with the id 1. Nothing was changed.\n'])
     expect((await lab('overrides', '--limiter', 'written')).stdout).toContain('written has no overrides.')
+    expect((await lab('top', '--limiter', 'written')).stdout).not.toContain('override')
   })
 
   test('each kind of numbers, for each kind of keys', async () => {
