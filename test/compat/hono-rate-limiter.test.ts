@@ -8,7 +8,9 @@ import * as original from 'hono-rate-limiter'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import * as compat from '../../adapters/compat/hono-rate-limiter.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { memoryStore, wallClock } from '../../src/index.ts'
+import { faultyStore } from '../../src/testing/index.ts'
 import { get, serve } from '../support/frameworks.ts'
 
 const start = Date.UTC(2026, 0, 1, 0, 0, 0, 250)
@@ -381,6 +383,34 @@ describe('webSocketLimiter', () => {
     await new Promise((resolve) => server.close(resolve))
     return heard
   }
+
+  test('a message that comes while a store of headgate fails is dropped, and causes a warning and no error', async () => {
+    forgetWarnings()
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const store = faultyStore(memoryStore())
+    const seen: unknown[] = []
+    const limit = compat.webSocketLimiter({
+      name: 'messages',
+      store,
+      skipSuccessfulRequests: true,
+      keyGenerator: () => 'k',
+    })
+    const context = new Hono().get('/', async (c) => {
+      const { onMessage } = await limit(() => ({ onMessage: ({ data }) => void seen.push(data) }))(c)
+      const send = async (data: string) => onMessage?.({ data } as never, {} as never)
+      await send('a')
+      store.fail('error')
+      await send('b')
+      store.heal()
+      await send('c')
+      return c.text('done')
+    })
+    expect(await (await context.request('/')).text()).toBe('done')
+    expect(seen).toEqual(['a', 'c'])
+    expect(warn.mock.calls.map(([, options]) => (options as { code: string }).code)).toEqual(['HEADGATE_MESSAGE'])
+    warn.mockRestore()
+    forgetWarnings()
+  })
 
   test.each<[string, (module: Module) => object]>([
     ['defaults', () => ({})],

@@ -1,5 +1,6 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
+import { HeadgateError, reason, warnOnce } from '../../../src/common/index.ts'
 import { countHit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
@@ -26,9 +27,10 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
       ...events,
       async onMessage(event, socket) {
         if (await skip(event, socket)) return void (await events.onMessage?.(event, socket))
-        const counted = await countHit(options, context)
+        const counted = await warned(countHit(options, context))
         if (counted === undefined) return
-        const { exceeded, uncount } = counted
+        const { exceeded } = counted
+        const uncount = () => warned(counted.uncount())
         if (exceeded) {
           if (skipSuccessfulRequests) await uncount()
           return handler(event, socket, options)
@@ -42,9 +44,20 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
         if (skipSuccessfulRequests) await uncount()
       },
       async onError(event, socket) {
-        if (skipFailedRequests) await store.decrement(await keyGenerator(context))
+        if (skipFailedRequests) await warned(Promise.resolve(store.decrement(await keyGenerator(context))))
         events.onError?.(event, socket)
       },
     }
+  }
+}
+
+/** The result of the store. Undefined if a store of headgate fails: nobody awaits `onMessage`, so its error would end the process. */
+async function warned<Result>(work: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof HeadgateError)) throw error
+    warnOnce('HEADGATE_MESSAGE', `The store failed, so a message was dropped or counted. ${reason(error)}`, error.code)
+    return undefined
   }
 }
