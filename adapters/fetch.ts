@@ -1,5 +1,4 @@
 import { invalidOption, type MaybePromise, misplaced } from '../src/common/index.ts'
-import { workOf } from '../src/http/held/index.ts'
 import {
   type Cost,
   createGuard,
@@ -192,7 +191,7 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
   try {
     return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
-    await workOf(() => call.fail(error, thrownStatus(error))) // Lambda freezes the process after the error
+    await call.fail(error, thrownStatus(error)) // Lambda freezes the process after the error
     throw error
   }
 }

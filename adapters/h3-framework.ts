@@ -97,8 +97,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     attached: ({ context }) => context.rateLimit,
     headersSent: () => false,
     complete: () => false,
-    ended(event, done, answered) {
-      answerOf(event).tell = ({ status }) => answered?.(status)
+    ended(event, done) {
       const ended = (status: number, aborted: boolean) => {
         // h3 clears the status of `event.res` before the response ends. Set the status again, because a `count` function may read
         // it.

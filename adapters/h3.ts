@@ -80,10 +80,9 @@ type Next = () => unknown
 
 function goOn(admitted: boolean, event: H3Event, next: Next, reported: boolean): unknown {
   const answer = answerOf(event)
-  const tell = answer.takeTell()
   // Never return undefined, because h3 would call the next handler.
   if (!admitted) return answer.refusal ?? null
-  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, reported, tell) : next()
+  return answer.awaited || asksForWebSocket(event.req.headers) ? answered(event, next, reported) : next()
 }
 
 /**
@@ -91,7 +90,7 @@ function goOn(admitted: boolean, event: H3Event, next: Next, reported: boolean):
  * event reports the end of the response, and for a request that may open a WebSocket.
  * @param reported true if the hook of the application will report the status of an error
  */
-async function answered(event: H3Event, next: Next, reported: boolean, tell: Answer['tell']): Promise<unknown> {
+async function answered(event: H3Event, next: Next, reported: boolean): Promise<unknown> {
   const answer = answerOf(event)
   try {
     const value = await answer.make(next)
@@ -103,11 +102,7 @@ async function answered(event: H3Event, next: Next, reported: boolean, tell: Ans
     }
     if (!answer.awaited) return value
     // h3 returns a symbol if no route has matched, or if the response was already sent. A handler that returns undefined has answered.
-    if (typeof value !== 'symbol') {
-      const response = await h3.toResponse(value, event)
-      tell?.(response)
-      return answer.apply(response, event.req)
-    }
+    if (typeof value !== 'symbol') return answer.apply(await h3.toResponse(value, event), event.req)
     endWithError(event, answer, 404, reported)
     return value
   } catch (error) {

@@ -87,7 +87,7 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
       tell?.(context.res)
       addFields(context, answer)
     } else {
-      // Hono treats a handler that returns nothing as an error, and adds these fields to the response of `onError`.
+      // Hono treats a handler that returns nothing as an error, and adds these fields to what `onError` makes by `c`.
       for (const name in answer.fields) context.header(name, answer.fields[name])
       answer.end(500, false)
     }

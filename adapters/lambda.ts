@@ -34,7 +34,8 @@ export interface LambdaResult {
 /** The client's address, as AWS has seen it, for the option `address` of `rateLimit`. Undefined if the event has no address. */
 export function lambdaAddress(event: LambdaEvent): string | undefined {
   const { http, identity } = event?.requestContext ?? {}
-  return http?.sourceIp ?? identity?.sourceIp
+  const address: unknown = http?.sourceIp ?? identity?.sourceIp
+  return typeof address === 'string' ? address : undefined
 }
 
 /** The Requests that replace invalid events, because no Request can be made from the data of such an event. */
@@ -57,7 +58,7 @@ export function isInvalid(request: Request): boolean {
  */
 export function lambdaRequest(payload: LambdaEvent): Request {
   const event = payload ?? {} // a direct invocation may have the payload null
-  const method = event.requestContext?.http?.method ?? event.httpMethod ?? 'GET'
+  const method = textIn(event.requestContext?.http?.method ?? event.httpMethod ?? 'GET')
   const headers = headersOf(event)
   const url = urlOf(event, headers.get('host'))
   const hasBody = typeof event.body === 'string' && !/^(get|head)$/i.test(method)
@@ -125,7 +126,7 @@ function append(headers: Headers, name: string, value: string | undefined | null
 }
 
 function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEvent): string {
-  if (rawQueryString !== undefined) return textIn(rawQueryString)
+  if (rawQueryString !== undefined) return textIn(rawQueryString ?? '')
   const parameters = new URLSearchParams()
   for (const [name, values] of Object.entries(multiValueQueryStringParameters ?? {})) {
     for (const value of listOf(values)) parameters.append(name, textIn(value))

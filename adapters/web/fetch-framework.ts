@@ -108,15 +108,24 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     if (given === undefined || given === null) void this.finish()
     const response = this.answer.apply(given, this.request)
     this.#own = response ?? undefined
-    if (isResponse(response)) this.#answered?.(response.status)
+    if (isResponse(response)) this.#tell(response.status)
     return response
   }
 
-  /** Ends the call, whose handler has thrown this value, for which the framework sends this status. */
-  fail(thrown: unknown, status: number): void {
+  /**
+   * Ends the call, whose handler has thrown this value, for which the framework sends this status. Resolves after the store knows of the
+   * end.
+   */
+  fail(thrown: unknown, status: number): Promise<unknown> {
     this.#thrown = status
     this.#own = isResponse(thrown) && isStatus(thrown.status) ? thrown : bare(status)
-    this.answer.end(status, false)
+    this.#tell(status)
+    return Promise.all([this.answer.told, workOf(() => this.answer.end(status, false))])
+  }
+
+  #tell(status: number): void {
+    const answered = this.#answered
+    if (answered !== undefined) this.answer.told = Promise.all([this.answer.told, workOf(() => answered(status))])
   }
 
   /** The response of node:http, which reports its end. Undefined in other runtimes. */
@@ -145,11 +154,12 @@ export class FetchCall<Context> implements FetchExchange<Context> {
    * Ends the call of a limiter. Without a valid status, the end is reported as aborted, so the request counts. Resolves after the store
    * knows of the end.
    */
-  finish(status?: number): Promise<void> {
+  async finish(status?: number): Promise<void> {
     if (isStatus(status)) this.#own ??= bare(status)
-    return workOf(() => {
+    const ended = workOf(() => {
       for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
     })
+    await Promise.all([this.answer.told, ended])
   }
 }
 

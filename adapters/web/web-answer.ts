@@ -44,6 +44,8 @@ export class Answer {
   used = false
   /** Tells the limit that has decided last the response of the handler behind it. Middleware around the limit may send another response. */
   tell: ((response: Response) => void) | undefined
+  /** The work that limits have begun since they know the response behind them. Undefined if none has begun any. */
+  told: Promise<unknown> | undefined
   /** True for SvelteKit, which leaves a body unread if it answers with status 304, whatever the method. */
   mayStayUnread = false
   readonly #limits: object[] = []

@@ -469,6 +469,12 @@ describe('MemoryStore', () => {
       await note(store.get('bob'))
       await store.resetKey('bob')
       answers.push(await store.get('bob'))
+      const number = 7 as unknown as string
+      await note(store.increment(number))
+      await store.decrement(number)
+      await note(store.get(number))
+      await store.resetKey(number)
+      answers.push(await store.get(number))
       vi.setSystemTime(start + 1000)
       answers.push(await store.get('ann'))
       await note(store.increment('ann'))

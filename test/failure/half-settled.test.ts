@@ -45,6 +45,16 @@ describe.each(['user', 'team'])('if the keys of %s cannot be written', (lost) =>
     expect(ordered(await used())).toEqual([30, 30])
   })
 
+  test('a refund gives each unit back once, also units that this process has admitted', async () => {
+    const { limiter, faults, used } = await started('local')
+    faults.broken = 'api'
+    expect((await limiter.consume(key, { cost: 10 })).source).toBe('fallback')
+    expect(await used()).toEqual([60, 60])
+    faults.lost = lost
+    await limiter.refund(key, { cost: 10 })
+    expect(await used()).toEqual([50, 50])
+  })
+
   test.each(modes)('a settlement below the estimate gives each unit back once, with %s', async (mode) => {
     const { reservation, faults, used } = await started(mode)
     faults.lost = lost

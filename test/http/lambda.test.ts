@@ -255,6 +255,12 @@ describe('a payload that is no request', () => {
     {},
     { headers: null, requestContext: null, rawPath: 5, body: 5, cookies: 5 },
     { rawPath: { toString: 5 }, rawQueryString: { toString: 5 } },
+    {
+      httpMethod: { toString: 5 },
+      body: 'x',
+      rawQueryString: null,
+      requestContext: { http: { sourceIp: { toString: 5 } } },
+    },
     { path: { toString: 5 }, multiValueQueryStringParameters: { a: [{ toString: 5 }] } },
   ])('%j has no address, and is no error', async (payload) => {
     const { call, byHand, handler } = start('a Function URL')

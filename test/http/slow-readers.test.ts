@@ -12,12 +12,13 @@ import { toNodeHandler } from 'srvx/node'
 import { expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
-import { rateLimit as forFetch } from '../../adapters/fetch.ts'
+import { rateLimit as forFetch, type RateLimited } from '../../adapters/fetch.ts'
 import { rateLimit as forH3 } from '../../adapters/h3.ts'
 import { rateLimit as forHono } from '../../adapters/hono.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import { rateLimit as forNode } from '../../adapters/node.ts'
-import { RateLimiter } from '../../src/index.ts'
+import { memoryStore, RateLimiter } from '../../src/index.ts'
+import { faultyStore } from '../../src/testing/index.ts'
 import { until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { untilUsed, used } from '../support/leases.ts'
@@ -186,11 +187,6 @@ const failing = {
     const app = new Hono().use(limit).post('/', (c) => c.text('wrong', 401))
     return { limit, handler: (request: Request) => app.fetch(request) }
   },
-  h3() {
-    const limit = forH3(guesses)
-    const app = new H3().use(limit).post('/', () => new Response('wrong', { status: 401 }))
-    return { limit, handler: (request: Request) => app.fetch(request) }
-  },
 }
 
 test.each(Object.entries(failing))(
@@ -206,13 +202,57 @@ test.each(Object.entries(failing))(
   },
 )
 
-test.each(['failures', 'successes'] as const)('count: %s: a success begins no ban before its end', async (count) => {
-  const limit = forFetch({ ...guesses, count })
-  const handler = limit.wrap(() => new Response('right'))
-  const responses = await Promise.all(
-    Array.from({ length: 5 }, () => handler(new Request('http://a/', { method: 'POST' }))),
+test('a failure begins the ban with its status below another limit too, if the handler throws', async () => {
+  const limit = forFetch(guesses)
+  const outer = forFetch({ policies: '100/1h', keys, count: 'failures' })
+  const inner: (request: Request) => Promise<Response> = limit.wrap(() =>
+    Promise.reject(Object.assign(new Error('wrong'), { status: 401 })),
   )
+  const handler = outer.wrap(
+    (request: Request): Promise<Response> => inner(request).catch(() => new Response('wrong', { status: 401 })),
+  )
+  for (let n = 0; n < 5; n++) expect((await handler(new Request('http://a/'))).status).toBe(401)
+  expect((await limit.limiter.peek('k')).policy).toBe('penalty')
+})
+
+test.each([
+  ['a success', 'failures', 200, '15m'],
+  ['a success', 'successes', 200, 'penalty'],
+  ['a failure', 'successes', 401, '15m'],
+  ['a failure', (): boolean => false, 401, '15m'],
+  ['a failure', (): boolean => true, 401, 'penalty'],
+] as const)('%s with count: %s and status %i begins no ban before its end', async (_name, count, status, policy) => {
+  const limit = forFetch({ ...guesses, count })
+  const handler = limit.wrap(() => new Response('body', { status }))
+  const requests = Array.from({ length: 5 }, () => handler(new Request('http://a/', { method: 'POST' })))
+  const responses = await Promise.all(requests)
   expect((await limit.limiter.peek('k')).policy).toBe('15m')
   for (const response of responses) await response.text()
-  expect((await limit.limiter.peek('k')).policy).toBe(count === 'failures' ? '15m' : 'penalty')
+  expect((await limit.limiter.peek('k')).policy).toBe(policy)
+})
+
+test('with settle, a failure begins no ban before its end, because the application may settle it until then', async () => {
+  const limit = forFetch({ ...guesses, settle: true })
+  const handler = limit.wrap(() => new Response('body', { status: 502 }))
+  const requests = Array.from({ length: 5 }, async () => {
+    const request = new Request('http://a/', { method: 'POST' })
+    const response = await handler(request)
+    return async () => {
+      await (request as RateLimited).rateLimit.settle(0)
+      await response.text()
+    }
+  })
+  for (const end of await Promise.all(requests)) await end()
+  expect(await limit.limiter.peek('k')).toMatchObject({ allowed: true, remaining: 5 })
+})
+
+test('end waits for the ban that a failure has begun before', async () => {
+  const store = faultyStore(memoryStore())
+  const limit = forFetch({ ...guesses, policies: '1/15m sliding-log', store })
+  const result = await limit(new Request('http://a/', { method: 'POST' }))
+  store.fail({ kind: 'delay', by: '30ms' })
+  result.apply(new Response('wrong', { status: 401 }))
+  await result.end(401)
+  store.heal()
+  expect((await limit.limiter.peek('k')).policy).toBe('penalty')
 })

@@ -208,7 +208,7 @@ export class HeldReservations<Request, Response> {
     const answered = (status: number) => {
       if (status >= 400 && !held.replaced) keepWorking(this.correct(held, undefined))
     }
-    this.#framework.ended(held.response, done, spends && this.#countsFailures ? answered : undefined)
+    this.#framework.ended(held.response, done, spends && this.#countsFailures && !this.#settles ? answered : undefined)
     return !left
   }
 

@@ -147,7 +147,6 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   // A response that waits behind another response has no socket. After an upgrade, the socket may be detached from its
   // response. If the client disconnects, neither response emits an event, so the socket is observed.
   const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
-  // Inner requests of Nuxt have a socket that reports nothing.
   const stop = socket?.once === undefined ? undefined : whenLeft(socket, end)
   response.once('finish', () => {
     stop?.()
@@ -156,7 +155,11 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   })
   // The whole response to HEAD is its head. The client may close the connection while the application still writes a body.
   const isHead = response.req?.method === 'HEAD' && response.socket !== null
-  response.once('close', () => end(!(isHead && response.headersSent === true)))
+  // Inner requests of Nuxt have a socket that reports nothing. Their responses emit 'close' before 'finish'.
+  const isInner = response.req?.socket?.once === undefined
+  response.once('close', () => {
+    end(!(isHead && response.headersSent === true) && !(isInner && response.writableFinished))
+  })
 }
 
 /**
