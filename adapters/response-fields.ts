@@ -5,7 +5,11 @@
  * @param sent the status on the response of node:http. A handler of Hono may have sent it, and then returns `RESPONSE_ALREADY_SENT`
  */
 export function statusOf(response: Response | undefined, sent: number): number {
-  return response?.headers?.has('x-hono-already-sent') !== false ? sent : response.status
+  try {
+    return response?.headers?.has('x-hono-already-sent') !== false ? sent : response.status
+  } catch {
+    return sent // below 1.14.2, @hono/node-server cannot read a Response whose body it has read
+  }
 }
 
 /** True for a Response, even if the Response comes from another realm, or from a package with its own Response class. */

@@ -42,7 +42,7 @@ export interface EndingResponse {
  * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. Frameworks use
  * this function as their `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
- *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 206, 304, 412 or 416
+ *   stream, the application failed, the connection was upgraded, or other code has replaced a failure
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
@@ -73,8 +73,11 @@ export function isReplaced(status: number, method = 'GET'): boolean {
 /** The fields of a request that let code such as `sendFile` of Express send another status than the application has set. */
 const conditions = ['if-none-match', 'if-match', 'if-unmodified-since', 'range']
 
-/** The statuses that such code sends: a part of a file, a file that the client has, a failed condition, no such part. */
-const conditional = [206, 304, 412, 416]
+/**
+ * The statuses that such code sends: a part of a file, or a file that the client has. For a failed condition, it sends status 412 or 416, or
+ * passes an error to the application, whose error handler sends any status of a failure.
+ */
+const conditional = [206, 304]
 
 /**
  * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if
@@ -98,8 +101,9 @@ function watchStatus(response: EndingResponse): (sent: number) => boolean {
   })
   return (sent) => {
     const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
-    if (own < 400 || !conditional.includes(sent)) return false
-    return own !== 404 || sent === 206 // Koa begins each response with status 404
+    if (own < 400 || sent === own) return false
+    if (own === 404) return sent === 206 // Koa begins each response with status 404
+    return sent >= 400 || conditional.includes(sent)
   }
 }
 
