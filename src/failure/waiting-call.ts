@@ -1,4 +1,4 @@
-import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
+import { type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import { HeadgateError, type MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import {
@@ -50,8 +50,12 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   /** Called if the store answers after the deadline, when the caller already has a result. Gives back the units that the store took. */
   override late(outcome: OutcomeOf<V>): void {
     const { verb, keys, tickets: renewed } = this.command
-    const giveBack = (units: Costs, taken?: Tickets) => {
-      this.#fallback.giveBack({ keys }, units, taken).catch(() => undefined)
+    const giveBack = (units: readonly number[], taken?: Tickets) => {
+      this.#fallback.giveBack({ keys }, units, taken).catch((error) => {
+        if (taken === undefined) return // later, the units of a call without tickets may count no more
+        const { uncounted } = scopesOf(error, true, this.#fallback.terms.scopes)
+        this.#fallback.giveBackLater({ ...this.command, costs: units, tickets: taken }, uncounted)
+      })
     }
     if (verb === 'consume' && (outcome as Decision).allowed) {
       const decision = outcome as Decision

@@ -28,3 +28,21 @@ test.each([
   await new Promise((resolve) => setTimeout(resolve, 60))
   expect(await usedNow()).toBe(used)
 })
+
+test('the refund of a late reservation comes later, if the store refuses it first', async () => {
+  const store = faultyStore(memoryStore())
+  const limiter = new RateLimiter({ policies: ['10/30d sliding-log', '4 at once'], store, storeTimeout: '20ms' })
+  store.fail('partition')
+  const reservation = await limiter.reserve('ann')
+  expect(reservation.decision.source).toBe('fallback')
+  await reservation.cancel()
+  store.heal()
+  store.fail('error') // the late reply has come, and its refund meets this error
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  store.heal()
+  const used = async () => {
+    const { source, policies } = await limiter.usage('ann')
+    return source === 'store' ? policies.map((policy) => policy.used) : undefined
+  }
+  await vi.waitFor(async () => expect(await used()).toEqual([0, 0]), { timeout: 3000 })
+})
