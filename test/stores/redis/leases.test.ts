@@ -252,3 +252,37 @@ test('a decision tells what is left, with what is held ahead', async () => {
   }
   expect((await scripts()) - before).toBeLessThan(100)
 })
+
+test('many new keys take no leased units from other keys, and have leases when others are used up', async () => {
+  const policies = fixedWindow({ limit: 10_000, window: '1d' })
+  const [limiter] = fleetOf(1, policies, { leases: { units: 5 } }) as [RateLimiter]
+  const usedInRedis = async (key: string) => (await limiter.inspect(key)).policies[0]?.used
+  await limiter.consume('victim')
+  for (let n = 0; n < 10_500; n += 500) {
+    await Promise.all(Array.from({ length: 500 }, (_, more) => limiter.consume(`new-${n + more}`)))
+  }
+  expect([await usedInRedis('new-0'), await usedInRedis('new-10499')]).toEqual([5, 1])
+  for (let n = 1; n < 5; n++) await limiter.consume('victim')
+  expect(await usedInRedis('victim')).toBe(5)
+  // The lease of the victim is used up. Each call of another key looks at some of the leases.
+  for (let n = 0; n < 2600; n++) await limiter.consume('another')
+  const before = await scripts()
+  for (let n = 0; n < 10; n++) await limiter.consume('another')
+  expect((await scripts()) - before).toBe(2)
+}, 60_000)
+
+test.each(['auto', { units: 50 }] as const)('a shadow policy reports its refusals with leases: %j', async (leases) => {
+  const store = redisStore({ client, timeout: '10s', leases })
+  const policies = [
+    fixedWindow({ limit: 1000, window: '1d' }),
+    fixedWindow({ name: 'try', limit: 20, window: '1d', shadow: true }),
+  ]
+  const limiter = new RateLimiter({ name: `shadow-${names++}`, policies, store, onStoreError: 'throw' })
+  const refused: number[] = []
+  for (let n = 1; n <= 40; n++) {
+    const { allowed, policies: verdicts } = await limiter.consume('ann')
+    expect(allowed).toBe(true)
+    if (!verdicts[1]?.allowed) refused.push(n)
+  }
+  expect(refused).toEqual(Array.from({ length: 20 }, (_, n) => n + 21))
+})

@@ -4,6 +4,9 @@ import { type Clock, ownText } from '../../../common/index.ts'
 /** The most entries of a cache. Beyond this number, the least recently used entry is removed. */
 const maxEntries = 10_000
 
+/** How many entries a full cache looks at to find one that is over. */
+const looksAt = 4
+
 /** An entry of a cache, and the times of the local clock between which the entry is valid, in microseconds. */
 export interface CacheEntry {
   readonly from: number
@@ -47,6 +50,21 @@ export class KeyCache<Entry extends CacheEntry> {
 
   set(keys: readonly string[], entry: Entry): void {
     this.#entries.set(ownText(nameOf(keys)), entry)
+  }
+
+  /**
+   * True if there is space for another entry, beside `more` entries that are under way. A full cache removes an entry that is over. An entry
+   * that is not over gets the last place in the order, so that the next call looks at others.
+   */
+  protected hasSpace(more: number, isOver: (entry: Entry) => boolean): boolean {
+    const entries = this.#entries
+    for (let looks = 0; entries.size + more >= maxEntries; looks++) {
+      const [name] = looks < looksAt ? entries.rkeys() : []
+      const entry = name === undefined ? undefined : entries.get(name)
+      if (entry === undefined) return false
+      if (isOver(entry)) entries.delete(name as string)
+    }
+    return true
   }
 
   /** Removes entries that a change of these keys makes invalid. Call this method for every change except an admitted call. */

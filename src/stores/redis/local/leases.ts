@@ -119,7 +119,11 @@ export class Leases extends KeyCache<Lease> {
     const held = this.find(keys)
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
-    return this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
+    const extra = this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
+    if (extra < 1 || held !== undefined || pending !== undefined) return extra
+    // A key without a lease gets none in place of the lease of another key, whose unspent units would be lost.
+    const isOver = ({ units, until }: Lease) => units === 0 || now >= until
+    return this.hasSpace(this.#pending.size, isOver) ? extra : 0
   }
 
   /**
