@@ -136,14 +136,14 @@ const perform = {
     const { keys, refused } = look
     const rows = look.rows(order, refusedOnly)
     const found = `${count(keys)} ${keys === 1 ? 'key' : 'keys'}, ${count(refused)} refused now`
-    const facts = [found, ...(await overridesFacts(store, limiters))]
+    const facts = [found, ...(settings.json ? [] : await overridesFacts(store, limiters))]
     return {
       result: { keys, refused, top: rows },
       report: keysReport({ title: `Top by ${order}`, server, facts, rows, none }),
     }
   },
 
-  async list(store, { filter, most, refused, none }) {
+  async list(store, { filter, most, refused, none, json }) {
     const { server, inspector } = store
     const rows = []
     const limiters = new Set()
@@ -155,7 +155,7 @@ const perform = {
       if (rows.length === most) break
     }
     const first = rows.length === most ? [`The first ${count(most)}; --limit shows more`] : []
-    const facts = [...first, ...(await overridesFacts(store, limiters))]
+    const facts = [...first, ...(json ? [] : await overridesFacts(store, limiters))]
     return {
       result: { keys: rows },
       report: keysReport({
@@ -171,7 +171,7 @@ const perform = {
   async inspect(store, settings) {
     const found = await find(store, settings)
     const limiters = new Set(found.map(({ limiter }) => limiter))
-    const facts = [store.server, ...(await overridesFacts(store, limiters))]
+    const facts = [store.server, ...(settings.json ? [] : await overridesFacts(store, limiters))]
     return { result: { keys: found }, report: inspectionReport(facts, found), code: found.length === 0 ? 1 : 0 }
   },
 

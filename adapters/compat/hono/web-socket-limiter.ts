@@ -56,7 +56,7 @@ async function warned<Result>(work: Promise<Result>): Promise<Result | undefined
   try {
     return await work
   } catch (error) {
-    if (!(error instanceof HeadgateError)) throw error
+    if (!(error instanceof HeadgateError && error.code.startsWith('HEADGATE_STORE'))) throw error
     warnOnce('HEADGATE_MESSAGE', `The store failed, so a message was dropped or counted. ${reason(error)}`, error.code)
     return undefined
   }

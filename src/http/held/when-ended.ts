@@ -47,14 +47,19 @@ export interface EndingResponse {
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
   const headers = response.req?.headers ?? {}
-  const hides = conditions.some((name) => headers[name] !== undefined) ? watchStatus(response) : undefined
+  const hiddenBy = conditions.some((name) => headers[name] !== undefined) ? watchStatus(response) : undefined
   const end = (aborted: boolean) => {
     if (!open) return
     open = false
     const sent = sentStatus(response)
-    const incomplete = aborted || isReplaced(sent, response.req?.method) || hides?.(sent) === true
-    if (sent !== response.statusCode) response.statusCode = sent
-    done(sent, incomplete)
+    const hidden = hiddenBy?.(sent)
+    const isReplacement = hidden !== undefined && conditional.includes(sent)
+    const incomplete = aborted || isReplacement || isReplaced(sent, response.req?.method)
+    // Another failure stays a failure, and a function in `count` sees the failure that it knows.
+    const status = incomplete ? sent : (hidden ?? sent)
+    if (status !== response.statusCode) response.statusCode = status
+    done(status, incomplete)
+    if (status !== sent) response.statusCode = sent
   }
   const { stream } = response
   if (stream !== undefined) whenClosed(stream, end)
@@ -74,16 +79,17 @@ export function isReplaced(status: number, method = 'GET'): boolean {
 const conditions = ['if-none-match', 'if-match', 'if-unmodified-since', 'range']
 
 /**
- * The statuses that such code sends: a part of a file, or a file that the client has. For a failed condition, it sends status 412 or 416, or
- * passes an error to the application, whose error handler sends any status of a failure.
+ * The statuses that such code sends: a part of a file, a file that the client has, a failed condition, no such part. For a failed condition,
+ * `sendFile` of Express passes an error to the application instead, whose error handler may send any status.
  */
-const conditional = [206, 304]
+const conditional = [206, 304, 412, 416]
 
 /**
- * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if
- * other code has replaced a failure by one of the statuses above. Responses of Next.js set 304 for each method.
+ * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status. Its result is the
+ * failure that the application had set, if other code has replaced this failure by a status above or by another failure. Responses of Next.js
+ * set 304 for each method.
  */
-function watchStatus(response: EndingResponse): (sent: number) => boolean {
+function watchStatus(response: EndingResponse): (sent: number) => number | undefined {
   const { get, set } = accessorOf(response)
   let last: number | undefined
   let before: number | undefined
@@ -101,9 +107,8 @@ function watchStatus(response: EndingResponse): (sent: number) => boolean {
   })
   return (sent) => {
     const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
-    if (own < 400 || sent === own) return false
-    if (own === 404) return sent === 206 // Koa begins each response with status 404
-    return sent >= 400 || conditional.includes(sent)
+    const isHidden = own === 404 ? sent === 206 : sent >= 400 || conditional.includes(sent) // Koa begins with status 404
+    return own >= 400 && sent !== own && isHidden ? own : undefined
   }
 }
 

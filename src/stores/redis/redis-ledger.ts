@@ -54,8 +54,6 @@ export class RedisLedger implements Ledger {
   /** True if the cache of refusals is on, and refusals change no state, so that the cache can repeat them. */
   readonly #cacheable: boolean
   readonly #thresholds: ReturnType<typeof thresholdsOf>
-  /** No call uses leased units (taken in advance) under a shadow policy: its own verdict on the call would not be known. */
-  readonly #leases: RedisContext['leases']
 
   constructor(terms: LedgerTerms, context: RedisContext) {
     const { name, policies, scopes, onChange = 'keep' } = terms
@@ -66,7 +64,6 @@ export class RedisLedger implements Ledger {
     this.#scopes = scopes
     this.#terms = terms
     this.#thresholds = thresholdsOf(terms)
-    this.#leases = policies.some(({ shadow }) => shadow) ? undefined : context.leases
     this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
@@ -154,7 +151,7 @@ export class RedisLedger implements Ledger {
   }
 
   #consume(keys: readonly string[], cost: number, call: Call): MaybePromise<Decision> {
-    const leases = this.#leases
+    const { leases } = this.#context
     leases?.wants(keys, cost)
     const local = this.#decideLocally(keys, cost, call)
     if (local !== undefined) return local
@@ -178,8 +175,7 @@ export class RedisLedger implements Ledger {
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
   #decideLocally(keys: readonly string[], cost: number, { keys: named, details, windows }: Call): Decision | undefined {
     const { policies } = this.#plan
-    const { refusalCache } = this.#context
-    const leases = this.#leases
+    const { refusalCache, leases } = this.#context
     const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
     if (refusal) return decisionOf(policies, refusal.response, details, refusalCache?.age(refusal))
     const spent = leases?.spend(this.#plan, keys, cost)
@@ -194,8 +190,7 @@ export class RedisLedger implements Ledger {
     const { details, windows, calendar } = call
     const tell = this.#thresholds(call.keys)
     const late = takingBack(this.#terms, { verb: 'consume', costs: cost }, keys, tell, this.#giveBack)
-    const { batcher, clock, refusalCache } = this.#context
-    const leases = this.#leases
+    const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)
     const units = groups === undefined ? (prefetched ?? leases?.unitsFor(plan, keys, cost)) : undefined

@@ -120,7 +120,9 @@ export class Leases extends KeyCache<Lease> {
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
     const extra = this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
-    if (extra < 1 || held !== undefined || pending !== undefined) return extra
+    // Without a request, the verdict of a shadow policy is not known.
+    if (extra < 1 || plan.policies.some(({ shadow }) => shadow)) return 0
+    if (held !== undefined || pending !== undefined) return extra
     // A key without a lease gets none in place of the lease of another key, whose unspent units would be lost.
     const isOver = ({ units, until }: Lease) => units === 0 || now >= until
     return this.hasSpace(this.#pending.size, isOver) ? extra : 0
