@@ -124,14 +124,11 @@ export function rateLimit(passedOptions: Partial<Options> = {}): RateLimitReques
   const { store } = config
   initStore(config, options)
   const middleware = async (request: Request, response: Response, next: NextFunction) => {
-    let goesOn: boolean
     try {
-      goesOn = await check(config, options, request, response, next)
+      if (await check(config, options, request, response, next)) next()
     } catch (error) {
       next(error)
-      return
     }
-    if (goesOn) next()
   }
   const getKey = store.get?.bind(store) ?? unreadable
   return Object.assign(middleware as RequestHandler, { resetKey: store.resetKey.bind(store), getKey })

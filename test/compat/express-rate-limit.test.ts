@@ -584,6 +584,19 @@ describe('the middleware', () => {
     }
   })
 
+  test.each(Object.entries(modules))(
+    'passes what the next handler throws on to next (%s)',
+    async (_, { rateLimit }) => {
+      const error = new Error('thrown on purpose')
+      const next = vi.fn((given?: unknown) => {
+        if (given === undefined) throw error
+      })
+      const response = { setHeader: () => undefined } as unknown as Response
+      await rateLimit({ validate: false })({ ip: '192.0.2.1' } as unknown as Request, response, next)
+      expect(next.mock.calls).toEqual([[], [error]])
+    },
+  )
+
   test('logs the same texts', async () => {
     const script = async ({ rateLimit }: Module) => {
       const logged: unknown[] = []

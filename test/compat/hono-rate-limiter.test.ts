@@ -336,6 +336,22 @@ test('takes no hit back from a window that opened after the request', async () =
   expect(used).toEqual(['1', '2'])
 })
 
+test('an error of the store after the handler does not replace the response', async () => {
+  forgetWarnings()
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const store = faultyStore(memoryStore())
+  const app = new Hono()
+  app.use(compat.rateLimiter({ name: 'later', store, skipSuccessfulRequests: true, keyGenerator: () => 'k' }))
+  app.get('/', (c) => {
+    store.fail('error')
+    return c.text('done')
+  })
+  expect((await app.request('/')).status).toBe(200)
+  expect(warn.mock.calls.map(([, options]) => (options as { code: string }).code)).toEqual(['HEADGATE_MESSAGE'])
+  warn.mockRestore()
+  forgetWarnings()
+})
+
 describe('webSocketLimiter', () => {
   /** Sends messages over a real socket. Each answer is a text, or the code and the reason with which the socket was closed. */
   async function talk(module: Module, options: object, messages: readonly string[]): Promise<unknown[]> {
@@ -383,6 +399,22 @@ describe('webSocketLimiter', () => {
     await new Promise((resolve) => server.close(resolve))
     return heard
   }
+
+  test('a message whose limit is no number is dropped, because nobody would get the error', async () => {
+    forgetWarnings()
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const limit = compat.webSocketLimiter({ limit: (() => undefined) as never, keyGenerator: () => 'k' })
+    const seen: unknown[] = []
+    const app = new Hono().get('/', async (c) => {
+      const { onMessage } = await limit(() => ({ onMessage: ({ data }) => void seen.push(data) }))(c)
+      await (onMessage as (event: never, socket: never) => unknown)({ data: 'a' } as never, {} as never)
+      return c.text('done')
+    })
+    expect(await (await app.request('/')).text()).toBe('done')
+    expect([seen, warn.mock.calls.length]).toEqual([[], 1])
+    warn.mockRestore()
+    forgetWarnings()
+  })
 
   test('a message that comes while a store of headgate fails is dropped, and causes a warning and no error', async () => {
     forgetWarnings()

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { shown } from '../../../src/common/index.ts'
+import { HeadgateError, reason, shown, warnOnce } from '../../../src/common/index.ts'
 import { nodePair, pairBeside } from '../../node-pair.ts'
 import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
 import { hasLeft } from '../network.ts'
@@ -26,7 +26,7 @@ export interface Hit {
    * Removes this hit from the store. A second call of `uncount` does nothing. A call after the window of the hit has ended does nothing
    * either.
    */
-  uncount(): Promise<void>
+  uncount: () => Promise<unknown>
 }
 
 export const tooMany = 'Too many requests, please try again later.'
@@ -76,5 +76,25 @@ export async function countHit(counting: CountingOptions, context: AnyContext): 
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime }
   context.set(requestPropertyName, info)
   context.set(requestStorePropertyName, { getKey: store.get?.bind(store), resetKey: store.resetKey.bind(store) })
-  return { info, exceeded: totalHits > limit, uncount: undoOf(store, key, resetTime) }
+  const undo = undoOf(store, key, resetTime)
+  return { info, exceeded: totalHits > limit, uncount: () => attemptOrWarn(undo()) }
+}
+
+/**
+ * The result of the store. Undefined, with a warning, if a store of headgate fails: the error of a correction must not replace the response
+ * of the handler.
+ * @param always true to catch all errors: nobody awaits `onMessage`, so its error would end the process
+ */
+export async function attemptOrWarn<Result>(work: Promise<Result>, always = false): Promise<Result | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    const code = error instanceof HeadgateError ? error.code : ''
+    if (!always && !code.startsWith('HEADGATE_STORE')) throw error
+    const words = always
+      ? 'A message could not be counted, and was dropped.'
+      : 'A hit could not be taken back, and stays.'
+    warnOnce('HEADGATE_MESSAGE', `${words} ${reason(error)}`, code)
+    return undefined
+  }
 }

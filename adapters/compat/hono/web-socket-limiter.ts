@@ -1,7 +1,6 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
-import { HeadgateError, reason, warnOnce } from '../../../src/common/index.ts'
-import { countHit, optionsOf } from './hits.ts'
+import { attemptOrWarn, countHit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
 /**
@@ -27,10 +26,9 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
       ...events,
       async onMessage(event, socket) {
         if (await skip(event, socket)) return void (await events.onMessage?.(event, socket))
-        const counted = await warned(countHit(options, context))
+        const counted = await attemptOrWarn(countHit(options, context), true)
         if (counted === undefined) return
-        const { exceeded } = counted
-        const uncount = () => warned(counted.uncount())
+        const { exceeded, uncount } = counted
         if (exceeded) {
           if (skipSuccessfulRequests) await uncount()
           return handler(event, socket, options)
@@ -44,20 +42,9 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
         if (skipSuccessfulRequests) await uncount()
       },
       async onError(event, socket) {
-        if (skipFailedRequests) await warned(Promise.resolve(store.decrement(await keyGenerator(context))))
+        if (skipFailedRequests) await attemptOrWarn(Promise.resolve(store.decrement(await keyGenerator(context))))
         events.onError?.(event, socket)
       },
     }
-  }
-}
-
-/** The result of the store. Undefined if a store of headgate fails: nobody awaits `onMessage`, so its error would end the process. */
-async function warned<Result>(work: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (!(error instanceof HeadgateError && error.code.startsWith('HEADGATE_STORE'))) throw error
-    warnOnce('HEADGATE_MESSAGE', `The store failed, so a message was dropped or counted. ${reason(error)}`, error.code)
-    return undefined
   }
 }

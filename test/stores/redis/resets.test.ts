@@ -188,3 +188,23 @@ test.each(['ioredis', 'node-redis'])('%s: close ends the subscription, and no co
   await expect.poll(listeners).toBe(before)
   expect((await b?.consume('ann'))?.source).toBe('store')
 })
+
+test.each(['reset', 'forget', 'clear', 'unban'] as const)(
+  'the own message about %s takes no units that this process has leased since',
+  async (verb) => {
+    const before = await listeners()
+    const limiter = await limiterOf('ioredis', { leases: { units: 10 } })
+    await expect.poll(listeners).toBe(before + 1)
+    for (let n = 0; n < 3; n++) await limiter.consume(`own ${verb}`)
+    if (verb === 'clear') await limiter.clear()
+    else if (verb === 'forget') await limiter.forget([`own ${verb}`])
+    else await limiter[verb](`own ${verb}`)
+    let admitted = verb === 'unban' ? 3 : 0
+    for (let n = 0; n < 30; n++) {
+      if ((await limiter.consume(`own ${verb}`)).allowed) admitted++
+      if (n === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(admitted).toBe(20)
+    limiter.close()
+  },
+)

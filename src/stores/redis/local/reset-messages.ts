@@ -32,7 +32,7 @@ interface ReadyEvents {
   off?(event: 'ready', listener: () => void): unknown
 }
 
-/** Separates the keys of a message: no Redis key of headgate contains a line feed. */
+/** Separates the keys of a message, and the sender before them: no Redis key of headgate contains a line feed. */
 const separator = '\n'
 
 /** A message that ends with `*` names all keys that begin with the text before `*`. No Redis key of headgate ends with `*`. */
@@ -41,6 +41,8 @@ const all = '*'
 export class ResetMessages {
   readonly #publisher: Publisher
   readonly #channel: string
+  /** The sender of the own messages, which change nothing here: what was cached since the reset is not older than the reset. */
+  readonly #sender: string = crypto.randomUUID()
   #stop: (() => Promise<unknown>) | undefined
 
   /**
@@ -58,9 +60,11 @@ export class ResetMessages {
     this.#publisher = client as unknown as Publisher
     this.#channel = channel
     const listener: Listener = (message) => {
+      const lines = message.split(separator) // maybe without a sender
+      if (lines[0] === this.#sender) return
       for (const cache of caches) {
-        if (message.endsWith(all)) cache.forgetAll(message.slice(0, -all.length))
-        else cache.forget(message.split(separator))
+        if (message.endsWith(all)) cache.forgetAll((lines.at(-1) as string).slice(0, -all.length))
+        else cache.forget(lines)
       }
     }
     const { subscribed, stop } = listen(subscriber, channel, listener)
@@ -91,7 +95,7 @@ export class ResetMessages {
 
   /** Publishes that these keys were reset. Does not wait for the result. */
   publish(keys: readonly string[]): void {
-    this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
+    this.#publisher.publish(this.#channel, [this.#sender, ...keys].join(separator)).catch(() => undefined)
   }
 
   /** Publishes that all keys which begin with `start` were reset. */
