@@ -286,3 +286,30 @@ test.each(['auto', { units: 50 }] as const)('a shadow policy reports its refusal
   }
   expect(refused).toEqual(Array.from({ length: 20 }, (_, n) => n + 21))
 })
+
+test.each([
+  ['auto', 1],
+  ['auto', 20],
+  [{ units: 100 }, 1],
+  [{ units: 100 }, 20],
+] as const)('a charge that spends the quota stops the key with leases: %j, %i at once', async (leases, atOnce) => {
+  for (const verb of ['charge', 'settle'] as const) {
+    const [limiter] = fleetOf(1, fixedWindow({ limit: 1000, window: '1d' }), { leases }) as [RateLimiter]
+    let admitted = 0
+    const request = async () => {
+      if (verb === 'charge') {
+        if (!(await limiter.consume('ann')).allowed) return
+        await limiter.charge('ann', { cost: 49 })
+      } else {
+        if (!(await limiter.consume('ann')).allowed) return
+        const reservation = await limiter.reserve('ann')
+        if (!reservation.allowed) return
+        await reservation.settle(49)
+      }
+      admitted++
+    }
+    for (let n = 0; n < 200; n += atOnce) await Promise.all(Array.from({ length: atOnce }, request))
+    expect(admitted).toBeLessThanOrEqual(20 + atOnce)
+    expect(admitted).toBeGreaterThanOrEqual(17)
+  }
+})

@@ -88,6 +88,17 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
+   * Removes leased units (taken in advance) of a key that has used more than a policy allows, after a charge: Redis counts the leased units
+   * as used, so only the units above the debt were free.
+   */
+  owe(plan: PackedPlan, keys: readonly string[], { reports }: ScriptResponse): void {
+    const lease = this.find(keys)
+    if (lease === undefined) return
+    const debt = Math.max(0, ...reports.map(({ used }, n) => used - (plan.policies[n]?.burst ?? used)))
+    lease.units = Math.max(0, lease.units - debt)
+  }
+
+  /**
    * Waits for a lease (units taken in advance) that was requested already. Undefined if too few units of that lease are left for this
    * cost: the call then sends a request. Resolves with undefined if the response grants too few units. Rejects if the request of the lease
    * rejects.
