@@ -140,8 +140,8 @@ function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEven
  * content type. Any other body is returned in base64. Resolves after the store knows that the request has ended.
  */
 export async function lambdaResult(response: Response, event?: LambdaEvent): Promise<LambdaResult> {
-  const body = response.arrayBuffer().finally(endWorkDone) // Lambda freezes the process after the result, or after an error
-  const bytes = new Uint8Array(await body)
+  // Lambda freezes the process after the result, or after an error.
+  const bytes = new Uint8Array(await response.arrayBuffer().finally(endWorkDone))
   const { headers, status } = response
   const isText = /^(text\/|application\/(.*\+)?(json|xml|javascript))/.test(headers.get('content-type') ?? 'text/')
   const text = isText && !headers.has('content-encoding') ? textOf(bytes) : undefined

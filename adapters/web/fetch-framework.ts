@@ -60,7 +60,6 @@ export interface FetchOwnOptions<Context = Any> {
 }
 
 type End = (status: number, aborted: boolean) => void
-type Answered = (status: number) => void
 
 /** One call of a limiter for a request. All limiters of the request share one `Answer`, which collects their header fields. */
 export class FetchCall<Context> implements FetchExchange<Context> {
@@ -73,7 +72,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   /** The status of what the handler behind this limit has thrown. */
   #thrown: number | undefined
   #ends: Set<End> | undefined
-  #answered: Answered | undefined
+  #answered: ((status: number) => void) | undefined
 
   /** @param limit the limit that decides, which may decide on a Request several times at once, such as for each part of a batch */
   constructor(request: Request, context: Context, limit: object) {
@@ -138,7 +137,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   }
 
   /** Calls `done` once: after the response has ended, or in `finish`. Calls `answered` with the response of the handler. */
-  whenEnded(done: End, answered: Answered | undefined): void {
+  whenEnded(done: End, answered: ((status: number) => void) | undefined): void {
     this.#answered = answered
     this.#ends ??= new Set()
     const ends = this.#ends

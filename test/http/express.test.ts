@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import express, { type ErrorRequestHandler, Router } from 'express'
+import express, { Router } from 'express'
 import request from 'supertest'
 import { expect, expectTypeOf, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
@@ -84,33 +84,3 @@ test('a client cannot hide a failure that the application sends as a file by ask
   for (let n = 0; n < 4; n++) statuses.push((await request(app).get('/').set('range', 'bytes=0-9')).status)
   expect(statuses).toEqual([206, 206, 429, 429])
 })
-
-test.each<[string, Record<string, string>]>([
-  ['If-Match', { 'if-match': '"1"' }],
-  ['Range', { range: 'bytes=99999999-' }],
-  ['If-Unmodified-Since', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
-])(
-  'a failure that sendFile hands to an error handler, because of %s, counts as the failure that it was',
-  async (_name, fields) => {
-    const app = express()
-    const keys = () => 'k'
-    const failed = rateLimit({
-      policies: '9/15m',
-      keys,
-      count: (_request, response) => response.statusCode === 401,
-    })
-    const succeeded = rateLimit({ policies: '9/15m', keys, count: 'successes' })
-    const logged: number[] = []
-    app.use((_request, response, next) => {
-      next()
-      response.once('finish', () => logged.push(response.statusCode))
-    })
-    app.post('/', failed, succeeded, (_request, response) => {
-      response.status(401).sendFile(fileURLToPath(import.meta.url))
-    })
-    app.use(((_error, _request, response, _next) => void response.status(500).send('no')) as ErrorRequestHandler)
-    for (let n = 0; n < 3; n++) await request(app).post('/').set(fields).expect(500)
-    const used = async ({ limiter }: typeof failed) => (await limiter.peek('k')).policies[0]?.used
-    expect([await used(failed), await used(succeeded), logged]).toEqual([3, 0, [500, 500, 500]])
-  },
-)

@@ -91,10 +91,7 @@ export async function attemptOrWarn<Result>(work: Promise<Result>, always = fals
   } catch (error) {
     const code = error instanceof HeadgateError ? error.code : ''
     if (!always && !code.startsWith('HEADGATE_STORE')) throw error
-    const words = always
-      ? 'A message could not be counted, and was dropped.'
-      : 'A hit could not be taken back, and stays.'
-    warnOnce('HEADGATE_MESSAGE', `${words} ${reason(error)}`, code)
+    warnOnce('HEADGATE_MESSAGE', `A message was not counted and dropped, or a hit stays. ${reason(error)}`, code)
     return undefined
   }
 }

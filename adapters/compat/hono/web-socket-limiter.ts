@@ -22,6 +22,7 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
   const { store, skip, handler, keyGenerator, skipFailedRequests, skipSuccessfulRequests } = options
   return (createEvents: (c: Context<E, P, I>) => Promisify<WSEvents>) => async (context) => {
     const events = await createEvents(context)
+    const decrement = async () => store.decrement(await keyGenerator(context))
     return {
       ...events,
       async onMessage(event, socket) {
@@ -42,7 +43,7 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
         if (skipSuccessfulRequests) await uncount()
       },
       async onError(event, socket) {
-        if (skipFailedRequests) await attemptOrWarn(Promise.resolve(store.decrement(await keyGenerator(context))))
+        if (skipFailedRequests) await attemptOrWarn(decrement(), true)
         events.onError?.(event, socket)
       },
     }

@@ -42,24 +42,19 @@ export interface EndingResponse {
  * Calls `done` once, after a response has ended. If the response has already ended, calls `done` immediately. Frameworks use
  * this function as their `Framework.ended`.
  * @param done gets the status, and true if the response was not sent completely: the client disconnected, the client reset the
- *   stream, the application failed, the connection was upgraded, or other code has replaced a failure
+ *   stream, the application failed, the connection was upgraded, or other code has replaced the response by status 206, 304, 412 or 416
  */
 export function whenEnded(response: EndingResponse, done: (status: number, aborted: boolean) => void): void {
   let open = true
   const headers = response.req?.headers ?? {}
-  const hiddenBy = conditions.some((name) => headers[name] !== undefined) ? watchStatus(response) : undefined
+  const hides = conditions.some((name) => headers[name] !== undefined) ? watchStatus(response) : undefined
   const end = (aborted: boolean) => {
     if (!open) return
     open = false
     const sent = sentStatus(response)
-    const hidden = hiddenBy?.(sent)
-    const isReplacement = hidden !== undefined && conditional.includes(sent)
-    const incomplete = aborted || isReplacement || isReplaced(sent, response.req?.method)
-    // Another failure stays a failure, and a function in `count` sees the failure that it knows.
-    const status = incomplete ? sent : (hidden ?? sent)
-    if (status !== response.statusCode) response.statusCode = status
-    done(status, incomplete)
-    if (status !== sent) response.statusCode = sent
+    const incomplete = aborted || isReplaced(sent, response.req?.method) || hides?.(sent) === true
+    if (sent !== response.statusCode) response.statusCode = sent
+    done(sent, incomplete)
   }
   const { stream } = response
   if (stream !== undefined) whenClosed(stream, end)
@@ -78,18 +73,14 @@ export function isReplaced(status: number, method = 'GET'): boolean {
 /** The fields of a request that let code such as `sendFile` of Express send another status than the application has set. */
 const conditions = ['if-none-match', 'if-match', 'if-unmodified-since', 'range']
 
-/**
- * The statuses that such code sends: a part of a file, a file that the client has, a failed condition, no such part. For a failed condition,
- * `sendFile` of Express passes an error to the application instead, whose error handler may send any status.
- */
+/** The statuses that such code sends: a part of a file, a file that the client has, a failed condition, no such part. */
 const conditional = [206, 304, 412, 416]
 
 /**
- * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status. Its result is the
- * failure that the application had set, if other code has replaced this failure by a status above or by another failure. Responses of Next.js
- * set 304 for each method.
+ * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if
+ * other code has replaced a failure by one of the statuses above. Responses of Next.js set 304 for each method.
  */
-function watchStatus(response: EndingResponse): (sent: number) => number | undefined {
+function watchStatus(response: EndingResponse): (sent: number) => boolean {
   const { get, set } = accessorOf(response)
   let last: number | undefined
   let before: number | undefined
@@ -107,8 +98,8 @@ function watchStatus(response: EndingResponse): (sent: number) => number | undef
   })
   return (sent) => {
     const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
-    const isHidden = own === 404 ? sent === 206 : sent >= 400 || conditional.includes(sent) // Koa begins with status 404
-    return own >= 400 && sent !== own && isHidden ? own : undefined
+    if (own < 400 || !conditional.includes(sent)) return false
+    return own !== 404 || sent === 206 // Koa begins each response with status 404
   }
 }
 

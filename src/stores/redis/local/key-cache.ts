@@ -57,12 +57,12 @@ export class KeyCache<Entry extends CacheEntry> {
    * that is not over gets the last place in the order, so that the next call looks at others.
    */
   protected hasSpace(more: number, isOver: (entry: Entry) => boolean): boolean {
-    const entries = this.#entries
-    for (let looks = 0; entries.size + more >= maxEntries; looks++) {
-      const [name] = looks < looksAt ? entries.rkeys() : []
-      const entry = name === undefined ? undefined : entries.get(name)
+    for (let looks = 0; this.#entries.size + more >= maxEntries; looks++) {
+      const [name = ''] = looks < looksAt ? this.#entries.rkeys() : []
+      const entry = this.#entries.get(name)
       if (entry === undefined) return false
-      if (isOver(entry)) entries.delete(name as string)
+      const outdated = entry.version !== this.version && name.includes('\n')
+      if (outdated || isOver(entry)) this.#entries.delete(name)
     }
     return true
   }

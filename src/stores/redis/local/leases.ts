@@ -93,9 +93,8 @@ export class Leases extends KeyCache<Lease> {
    */
   owe(plan: PackedPlan, keys: readonly string[], { reports }: ScriptResponse): void {
     const lease = this.find(keys)
-    if (lease === undefined) return
     const debt = Math.max(0, ...reports.map(({ used }, n) => used - (plan.policies[n]?.burst ?? used)))
-    lease.units = Math.max(0, lease.units - debt)
+    if (lease !== undefined) lease.units = Math.max(0, lease.units - debt)
   }
 
   /**
@@ -133,10 +132,9 @@ export class Leases extends KeyCache<Lease> {
     const extra = this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
     // Without a request, the verdict of a shadow policy is not known.
     if (extra < 1 || plan.policies.some(({ shadow }) => shadow)) return 0
-    if (held !== undefined || pending !== undefined) return extra
     // A key without a lease gets none in place of the lease of another key, whose unspent units would be lost.
     const isOver = ({ units, until }: Lease) => units === 0 || now >= until
-    return this.hasSpace(this.#pending.size, isOver) ? extra : 0
+    return (held ?? pending) !== undefined || this.hasSpace(this.#pending.size, isOver) ? extra : 0
   }
 
   /**
