@@ -9,8 +9,8 @@ export interface TcpProxy {
   connections: number
   /** True to accept connections and pass nothing on. */
   silent: boolean
-  /** How many chunks were not passed on, because the proxy was silent. */
-  swallowed: number
+  /** What was not passed on, because the proxy was silent. */
+  swallowed: string
   /** The latency in milliseconds, each way. */
   delay: number
   /** Closes the connection in place of every n-th reply; 0 for never. */
@@ -31,7 +31,7 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     to,
     connections: 0,
     silent: false,
-    swallowed: 0,
+    swallowed: '',
     delay: 0,
     cutEvery: 0,
     forget() {
@@ -47,7 +47,7 @@ export async function startProxy(to: number): Promise<TcpProxy> {
   }
   const pass = (chunk: Buffer, socket: Socket) => {
     if (proxy.silent) {
-      proxy.swallowed++
+      proxy.swallowed += chunk.toString('latin1')
       return
     }
     if (proxy.delay === 0) socket.write(chunk)
