@@ -41,7 +41,12 @@ const clocks: readonly (readonly [string, number, Server])[] = [
 
 describe('with given clocks, the limit is admitted before midnight and after it', () => {
   test.each(sampled(clocks, 2))('%s, clocks up to %i ms apart', async (_, apart, server) => {
-    expect(await admittedAroundMidnight({ ...size, ...server }, apart)).toEqual([size.limit, size.limit])
+    // A process may end its calls with a leased unit that it has not spent.
+    const least = 'leases' in server.store ? size.limit - size.processes : size.limit
+    for (const admitted of await admittedAroundMidnight({ ...size, ...server }, apart)) {
+      expect(admitted).toBeLessThanOrEqual(size.limit)
+      expect(admitted).toBeGreaterThanOrEqual(least)
+    }
   })
 })
 
