@@ -82,7 +82,7 @@ const kinds = {
   'in-flight': (name) => rateLimit({ name, policies: '4 at once lease 1s', keys }),
   failures: (name) => rateLimit({ name, policies: '5/1h', keys, count: 'failures' }),
   guesses: (name) => {
-    return rateLimit({ name, policies: '5/1h', keys, count: 'failures', penalty: { on: 'spent', ban: '1h' } })
+    return rateLimit({ name, policies: '5/1h', keys, count: 'failures', penalty: { on: 'spent', ban: '1d' } })
   },
   address: (name) => rateLimit({ name, policies: '3/1h' }, { address }),
   header: (name) => rateLimit({ name, policies: '3/1h', keys: byHeader('x-api-key') }, { address }),
