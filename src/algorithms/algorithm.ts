@@ -146,6 +146,8 @@ export abstract class Algorithm {
    * as the wait for earlier costs is over. `wait` depends on the used units only. The first read of a key creates its state.
    */
   declare readonly paysLater?: boolean
+  /** True for a counter, which refuses no call. A counter that has reached its limit counts no more units. */
+  declare readonly counts?: boolean
 
   /** In microseconds. If the clock goes back by less than the tolerance, the state's time does not change until the clock has caught up. */
   get tolerance(): number {

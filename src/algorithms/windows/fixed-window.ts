@@ -3,6 +3,7 @@ import type { PolicyOptions, PolicySettings } from '../../policy/index.ts'
 import type { Calendar, Policy, Windows } from '../algorithm.ts'
 import { IntervalBucket } from '../buckets/index.ts'
 import { definePolicy } from '../define-policy.ts'
+import { unreached } from '../inspected-state.ts'
 import { readThresholds } from '../thresholds.ts'
 import { CalendarWindow } from './calendar-window.ts'
 
@@ -87,5 +88,5 @@ export function windowBuilder(
   align: FixedWindowOptions['align'],
 ): (settings: PolicySettings, window: number) => IntervalBucket {
   const aligned = alignReader(align, `${name}: align`) === 'clock'
-  return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned)
+  return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned, limit === unreached)
 }

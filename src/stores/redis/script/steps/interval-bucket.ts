@@ -4,18 +4,19 @@
  */
 export const intervalBucket = `
 function makers.intervalBucket()
-  local startAt, spentAt, opensAt, reportSpent
+  local startAt, spentAt, added, opensAt, reportSpent
   local interval = { numberFormat = false }
 
   function interval.define(p, rate, per, capacity, aligned)
     p.slots, p.idSlot, p.rate, p.per, p.capacity, p.aligned = 4, 4, rate, per, capacity, aligned == 1
+    p.counts = p.burst == 4503599627370496
     p.most = min(maxSafe, rate * floor(4503599627370496 / per))
     p.span = ceil(capacity / rate) * per
   end
 
   local function shortWait(p, spent, toStart, now, cost)
     local short = spent - (p.capacity - cost)
-    if short <= 0 then return now end
+    if short <= 0 or p.counts then return now end
     return cost > p.capacity and never or toStart + ceil(short / p.rate) * p.per
   end
 
@@ -41,9 +42,13 @@ function makers.intervalBucket()
     if s[4] ~= 0 or delay > 0 then return interval.takeAmongBookings(p, s, at, cost, delay) end
     local start = startAt(p, s, at)
     local spent = spentAt(p, s, start)
-    s[2] = spent + cost
+    s[2] = added(p, spent, cost)
     s[3] = spent > 0 and start or opensAt(p, at)
     s[1] = at
+  end
+
+  function added(p, spent, cost)
+    return p.counts and min(p.capacity, spent + cost) or spent + cost
   end
 
   function opensAt(p, at)
@@ -93,7 +98,7 @@ function makers.intervalBucket()
         bookings.book(p, s, s[3], spent, at + delay, cost)
         if s[4] == 0 then s[4] = -1 end
       else
-        s[2] = spent + cost
+        s[2] = added(p, spent, cost)
       end
     end
 
