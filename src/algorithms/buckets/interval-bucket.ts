@@ -43,7 +43,7 @@ export class IntervalBucket extends DrainingBucket {
   readonly capacity: number
   readonly weight = 1
   readonly aligned: boolean
-  override readonly counts: boolean
+  declare readonly counts: boolean
   /** The most spent units for which the wait is still exact: the units that become free in 142 years, at most 2^53 - 1 units. */
   readonly most: number
 
@@ -67,6 +67,7 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (this.counts) return 0
     const start = this.#startAt(s, i, at)
     if (s[i + 3] !== 0) return this.#waitBehind(s, i, start, at, cost)
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
@@ -79,7 +80,7 @@ export class IntervalBucket extends DrainingBucket {
    */
   #shortWait(spent: number, toStart: number, now: number, cost: number): number {
     const short = spent - (this.capacity - cost)
-    if (short <= 0 || this.counts) return now
+    if (short <= 0) return now
     return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
   }
 

@@ -99,7 +99,8 @@ export class RedisLedger implements Ledger {
     const terms = { alternatives, maxWait, expires, details, tickets, unreserved, windows, calendar }
     const extras = { ...terms, late, ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
-    if (verb === 'charge' || verb === 'settle') this.#context.leases?.owe(this.#plan, keys, response)
+    if (verb === 'charge' || verb === 'settle' || verb === 'refund')
+      this.#context.leases?.owe(this.#plan, keys, response)
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
     return bookingOf(decision, response.delay, () => response.tickets as Tickets)

@@ -313,3 +313,52 @@ test.each([
     expect(admitted).toBeGreaterThanOrEqual(17)
   }
 })
+
+const changes = {
+  'one charge': (limiter: RateLimiter) => limiter.charge('ann', { cost: 60 }),
+  'many charges': async (limiter: RateLimiter) => {
+    for (let n = 0; n < 12; n++) await limiter.charge('ann', { cost: 5 })
+  },
+  'a charge that is given back in parts': async (limiter: RateLimiter) => {
+    await limiter.charge('ann', { cost: 100 })
+    for (let n = 0; n < 8; n++) await limiter.refund('ann', { cost: 5 })
+  },
+  'a reservation that is settled at more, or a charge if it is refused': async (limiter: RateLimiter) => {
+    const reservation = await limiter.reserve('ann', { cost: 1 })
+    if (reservation.allowed) await reservation.settle(60)
+    else await limiter.charge('ann', { cost: 60 })
+  },
+}
+
+test.each(Object.entries(changes))('%s takes its units from the leased units once', async (_name, change) => {
+  for (const policy of [fixedWindow({ limit: 1000, window: '1d' }), tokenBucket({ limit: 1000, window: '1d' })]) {
+    for (const leases of [undefined, 'auto', { units: 400 }] as const) {
+      const clock = new ManualClock()
+      const [limiter] = fleetOf(1, policy, { clock: clock.now, leases }) as [RateLimiter]
+      const burst = async (count: number) => {
+        const decisions = await Promise.all(Array.from({ length: count }, () => limiter.consume('ann')))
+        return decisions.filter(({ allowed }) => allowed).length
+      }
+      let admitted = 0
+      for (let n = 0; n < 21; n++) admitted += await burst(40)
+      await change(limiter)
+      for (let n = 0; n < 20; n++) admitted += await burst(10)
+      expect(admitted).toBe(940)
+    }
+  }
+})
+
+test('a settlement beyond the estimate under the plan of before takes the leased units of the plan of now', async () => {
+  for (const leases of ['auto', { units: 100 }] as const) {
+    const clock = new ManualClock()
+    const policy = (limit: number) => fixedWindow({ name: 'hourly', limit, window: '1h' })
+    const [free] = fleetOf(1, policy(1000), { clock: clock.now, leases }) as [RateLimiter]
+    const paid = free.withPlan(policy(2000))
+    const reservation = await free.reserve('ann', { cost: 10 })
+    if (!reservation.allowed) throw new Error('the reservation was refused')
+    for (let n = 0; n < 20; n++) await Promise.all(Array.from({ length: 40 }, () => paid.consume('ann')))
+    await reservation.settle(3000)
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => paid.consume('ann')))
+    expect(decisions.some(({ allowed }) => allowed)).toBe(false)
+  }
+})

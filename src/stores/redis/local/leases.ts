@@ -24,6 +24,8 @@ export interface Lease extends CacheEntry {
   readonly response: ScriptResponse
   /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
+  /** Unspent units of the lease that no call may spend, because the key has used more than a policy allows. */
+  owed: number
   /**
    * How many units are used now beyond the units that `response` counts. The units spent since the response are added. The units of earlier
    * leases that were unspent when the response came are subtracted, because the response counts them as used.
@@ -88,13 +90,21 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Removes leased units (taken in advance) of a key that has used more than a policy allows, after a charge: Redis counts the leased units
-   * as used, so only the units above the debt were free.
+   * Sets aside leased units (taken in advance) of a key that has used more than a policy allows, after a charge: Redis counts the leased
+   * units as used, so only the units above the debt are free. After a refund, units that were set aside may be free again. The response of
+   * another plan does not show the debt under the plan of the lease, so then no unit is free if that plan has none left.
    */
   owe(plan: PackedPlan, keys: readonly string[], { reports }: ScriptResponse): void {
     const lease = this.find(keys)
-    const debt = Math.max(0, ...reports.map(({ used }, n) => used - (plan.policies[n]?.burst ?? used)))
-    if (lease !== undefined) lease.units = Math.max(0, lease.units - debt)
+    if (lease === undefined) return
+    const isOwn = lease.plan === plan
+    if (!isOwn && reports.every(({ remaining }) => remaining > 0)) return
+    const debt = isOwn
+      ? Math.max(0, ...reports.map(({ used }, n) => used - (plan.policies[n]?.burst ?? used)))
+      : Infinity
+    const unspent = lease.units + lease.owed
+    lease.units = Math.max(0, unspent - debt)
+    lease.owed = unspent - lease.units
   }
 
   /**
@@ -165,9 +175,9 @@ export class Leases extends KeyCache<Lease> {
     if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
     if (response.lease === undefined || version !== this.version) return
     const held = this.find(keys)
-    const before = held?.plan === plan ? held.units : 0
+    const before = held?.plan === plan ? held.units + held.owed : 0
     const units = response.lease.units + before
     const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
-    this.set(keys, { plan, response, units, spent: -before, from: sent, until, version })
+    this.set(keys, { plan, response, units, owed: 0, spent: -before, from: sent, until, version })
   }
 }

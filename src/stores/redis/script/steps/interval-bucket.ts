@@ -16,11 +16,12 @@ function makers.intervalBucket()
 
   local function shortWait(p, spent, toStart, now, cost)
     local short = spent - (p.capacity - cost)
-    if short <= 0 or p.counts then return now end
+    if short <= 0 then return now end
     return cost > p.capacity and never or toStart + ceil(short / p.rate) * p.per
   end
 
   function interval.wait(p, s, at, cost)
+    if p.counts then return 0 end
     local start = startAt(p, s, at)
     if s[4] ~= 0 then return interval.waitBehind(p, s, start, at, cost) end
     return shortWait(p, spentAt(p, s, start), start - at, 0, cost)
