@@ -5,7 +5,8 @@
  * `SqliteClient` return promises: @libsql/client, for a file or for a server such as Turso.
  */
 
-type SqliteValue = string | number | null
+/** Without null, which the types of better-sqlite3 do not accept. */
+type SqliteValue = string | number
 
 /** A prepared statement of a driver without promises. */
 export interface SqliteStatement {

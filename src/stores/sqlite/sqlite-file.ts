@@ -210,7 +210,7 @@ export class SqliteFile {
     try {
       const time = Math.floor(now / 1000)
       const { last, expired } = this.#sweepEnd.get(time, this.#swept) as { last: string | null; expired: number }
-      if (expired > 0) this.#sweep.run(this.#swept, last, time)
+      if (last !== null && expired > 0) this.#sweep.run(this.#swept, last, time)
       this.#swept = last ?? layoutKey
     } catch {} // the call itself is saved, and the next sweep tries again
   }

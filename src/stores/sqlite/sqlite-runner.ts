@@ -217,7 +217,7 @@ export class SqliteRunner {
     const { last, expired } = rows[0] as unknown as { last: string | null; expired: number }
     this.#saved = 0
     this.#swept = last ?? layoutKey
-    return expired === 0 ? [] : [{ sql: sql.sweep, args: [from, last, time] }]
+    return last === null || expired === 0 ? [] : [{ sql: sql.sweep, args: [from, last, time] }]
   }
 }
 

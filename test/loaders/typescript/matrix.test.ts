@@ -21,10 +21,24 @@ import { rateLimit as express } from 'headgate/express'
 import { rateLimit as hono } from 'headgate/hono'
 import { rateLimit as h3 } from 'headgate/h3'
 import { RateLimitModule } from 'headgate/nest'
+import { sqliteStore } from 'headgate/sqlite'
 const limiter = new RateLimiter({ policies: [policy('10/1s'), { limit: 100, window: '1h' }] })
 export const decision: Decision = limiter.consumeSync('203.0.113.7', { cost: 2 })
 export const left: number = decision.policies.reduce((least, { remaining }) => Math.min(least, remaining), Infinity)
 export const misuse = (error: unknown) => error instanceof HeadgateError && error.code === 'HEADGATE_COST'
+// As @types/better-sqlite3 has it, for better-sqlite3 and libsql.
+interface Statement<P extends unknown[], R = unknown> {
+  run(...params: P): { changes: number }
+  get(...params: P): R | undefined
+  all(...params: P): R[]
+}
+interface Database {
+  inTransaction: boolean
+  open: boolean
+  prepare<P extends unknown[] | {} = unknown[], R = unknown>(source: string): P extends unknown[] ? Statement<P, R> : Statement<[P], R>
+  exec(source: string): this
+}
+export const betterSqlite = (database: Database) => sqliteStore({ database })
 // @ts-expect-error: a policy has a limit
 export const wrong = () => new RateLimiter({ policies: { window: '1h' } })
 // @ts-expect-error: keys are functions
