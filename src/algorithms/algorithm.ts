@@ -116,7 +116,10 @@ export abstract class Algorithm {
    * whose ticket has another id gives nothing back, because a reset or time has removed its units. Absent if no reservation can be settled.
    */
   declare readonly idSlot?: number
-  /** The index, in a state, of the largest threshold that was reported in the running window, in millionths. Absent without thresholds. */
+  /**
+   * The index, in a state, of the largest threshold that was reported in the running window, in millionths (see thresholds.ts).
+   * Absent for an algorithm without thresholds.
+   */
   declare readonly toldSlot?: number
   /**
    * True if each refund increases the id of the open reservations by the refunded units. The settlement of an earlier reservation then
@@ -143,8 +146,6 @@ export abstract class Algorithm {
    * as the wait for earlier costs is over. `wait` depends on the used units only. The first read of a key creates its state.
    */
   declare readonly paysLater?: boolean
-  /** True for a counter, which refuses no call, and whose count never exceeds its limit. */
-  declare readonly counts?: boolean
 
   /** In microseconds. If the clock goes back by less than the tolerance, the state's time does not change until the clock has caught up. */
   get tolerance(): number {

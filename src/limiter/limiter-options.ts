@@ -264,8 +264,8 @@ function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy
   return penalty(options, first, shadow, Math.max(...spent.map(({ algorithm }) => algorithm.span)))
 }
 
-function canBeSpent({ algorithm: { leases, paysLater, counts } }: Policy): boolean {
-  return !leases && !paysLater && !counts
+function canBeSpent({ algorithm: { leases, paysLater } }: Policy): boolean {
+  return !leases && !paysLater
 }
 
 function nothingToSpend(scope: string): HeadgateError {

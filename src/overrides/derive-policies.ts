@@ -51,10 +51,11 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
     const { scope } = policy
     const entries = chainOf(scope)?.entries ?? []
     const at = replacementAt(plan, scope, entries)
-    if (at === -1 || stays(policy)) policies.push(changed(policy, entries, entries.length, effect))
+    if (at === -1 || policy.limit === 0) policies.push(changed(policy, entries, entries.length, effect))
     if (at !== -1 && !replaced.has(scope)) {
       const { record, policies: others = [] } = entries[at] as Entry
-      const isFree = ({ name }: Policy) => !plan.some((each) => each.name === name && stays(each))
+      const isFree = ({ name }: Policy) =>
+        !plan.some((each) => each.scope === scope && each.name === name && each.limit === 0)
       effect.applied.add(record)
       replaced.add(scope)
       policies.push(...others.filter(isFree).map((each) => changed(each, entries, at, effect)))
@@ -79,20 +80,13 @@ function replacementAt(plan: readonly Policy[], scope: string, entries: readonly
 }
 
 /**
- * True for a policy that no override changes: a penalty has no quota, a counter has no limit, and a policy with the limit 0 refuses every
- * call on purpose.
- */
-function stays(policy: Policy): boolean {
-  return policy.algorithm.punishes === true || isCounter(policy) || policy.limit === 0
-}
-
-/**
  * The policy with the numbers of the overrides.
  * @param before how many entries are more specific than the override that gave this policy. Only these entries' `limit` and `add`
  *   apply. For a policy of the plan: the number of all entries
  */
 function changed(policy: Policy, entries: readonly Entry[], before: number, effect: Effect): Policy {
-  if (stays(policy)) return policy
+  // A penalty has no quota, a counter has no limit, and a policy with the limit 0 refuses every call on purpose.
+  if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
   const records = entries.map(({ record }) => record)
   const isNamed = (record: OverrideRecord) => record.policy === policy.name
   const numbers = records.slice(0, before).filter((record) => isNamed(record) && record.scale === undefined)

@@ -58,38 +58,6 @@ describe('a counter', () => {
     expect([refunded.policies[0]?.used, refunded.resetAfter]).toEqual([0, 0])
   })
 
-  test('refuses no call after a client has filled it with a huge cost, and counts anew in the next window', async () => {
-    const { clock, limiter } = create([fixedWindow({ limit: 2, window: '1h' }), counter({ window: '1m' })])
-    const consume = async (cost: number) => {
-      const { allowed, retryAfter, policies } = await limiter.consume('ann', { cost })
-      return [allowed, retryAfter, policies[1]?.used, policies[1]?.allowed, policies[1]?.resetAfter]
-    }
-    expect(await consume(2 ** 53 - 1)).toEqual([false, Infinity, 2 ** 52, true, 60_000])
-    expect(await consume(1)).toEqual([true, 0, 2 ** 52, true, 60_000])
-    clock.advance('59s')
-    expect(await consume(2 ** 53 - 1)).toEqual([false, Infinity, 2 ** 52, true, 1000])
-    expect(await consume(1)).toEqual([true, 0, 2 ** 52, true, 1000])
-    clock.advance('1s')
-    expect(await consume(1)).toEqual([false, 3_540_000, 1, true, 60_000])
-  })
-
-  test('has no quota that a penalty could see spent', async () => {
-    const penalty = { on: 'spent', ban: '1h' } as const
-    const policies = [fixedWindow({ limit: 5, window: '1m' }), counter({ window: '1m' })]
-    const limiter = new RateLimiter({ policies, penalty, store: memoryStore() })
-    expect((await limiter.consume('ann', { cost: 2 ** 53 - 1 })).allowed).toBe(false)
-    for (const _ of [1, 2, 3, 4]) expect((await limiter.consume('ann')).allowed).toBe(true)
-    expect((await limiter.peek('ann')).policies.map(({ allowed }) => allowed)).toEqual([true, true, true])
-    expect(() => new RateLimiter({ policies: counter({ window: '1m' }), penalty })).toThrow('can be spent')
-  })
-
-  test('whose policy becomes a fixed window gives this window what it has counted', async () => {
-    const { limiter } = create(counter({ window: '1m', name: 'calls' }))
-    await limiter.consume('ann', { cost: 2 ** 53 - 1 })
-    const plan = limiter.withPlan(fixedWindow({ limit: 5, window: '1m', name: 'calls', align: 'first-request' }))
-    expect(await plan.consume('ann')).toMatchObject({ allowed: false, retryAfter: 60_000 })
-  })
-
   test('counts by the windows of the clock', () => {
     const { clock, limiter } = create(counter({ window: '1m', align: 'clock' }))
     clock.advance('50s')

@@ -18,7 +18,6 @@
  * State: last (us), start of the generation (us), its open units, bans so far, end of the ban (us), open units of the generation before.
  */
 import type { Algorithm, Numbers, Report, Ticket } from '../algorithm.ts'
-import { maxSafe } from '../exact-math.ts'
 import { type Description, type Facts, timeText, toMilliseconds } from '../inspected-state.ts'
 import { Penalty, type PenaltyRules, unlimited } from './penalty.ts'
 
@@ -73,7 +72,7 @@ export class SpentPenalty extends Penalty {
       s[i + 1] = (s[i + 1] as number) + this.within
       s[i + 2] = 0
     }
-    s[i + 2] = Math.min((s[i + 2] as number) + units, maxSafe)
+    s[i + 2] = (s[i + 2] as number) + units
     s[i] = at
     return [s[i + 1] as number, 0, units]
   }
@@ -103,7 +102,7 @@ export class SpentPenalty extends Penalty {
     const [present, before] = this.#openUnits(s, i, now)
     const closed = present > 0 ? start + 2 * this.within : before > 0 ? start + this.within : 0
     const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
-    out.used = Math.min(present + before, maxSafe)
+    out.used = present + before
     out.remaining = end > now ? 0 : Math.max(0, unlimited - out.used)
     out.reset = Math.max(0, closed - now, forgotten - now)
   }

@@ -43,17 +43,15 @@ export class IntervalBucket extends DrainingBucket {
   readonly capacity: number
   readonly weight = 1
   readonly aligned: boolean
-  declare readonly counts: boolean
   /** The most spent units for which the wait is still exact: the units that become free in 142 years, at most 2^53 - 1 units. */
   readonly most: number
 
-  constructor(limit: number, window: number, burst: number, aligned: boolean, counts = false) {
+  constructor(limit: number, window: number, burst: number, aligned: boolean) {
     super(4, 2)
     this.rate = limit || 1 // avoids a division by 0: under a limit of 0 no unit is ever spent
     this.per = window
     this.capacity = burst
     this.aligned = aligned
-    this.counts = counts
     this.most = Math.min(maxSafe, this.rate * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / this.rate) * window
     this.parameters = [this.rate, window, burst, aligned ? 1 : 0]
@@ -67,7 +65,6 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (this.counts) return 0
     const start = this.#startAt(s, i, at)
     if (s[i + 3] !== 0) return this.#waitBehind(s, i, start, at, cost)
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
@@ -136,14 +133,10 @@ export class IntervalBucket extends DrainingBucket {
     if (s[i + 3] === 0 && delay === 0) {
       const start = this.#startAt(s, i, at)
       const spent = this.#drained(s, i, start)
-      s[i + 1] = this.#added(spent, cost)
+      s[i + 1] = spent + cost
       s[i + 2] = spent > 0 ? start : this.#opensAt(at)
       s[i] = at
     } else this.#takeAmongBookings(s as number[], at, cost, delay)
-  }
-
-  #added(spent: number, cost: number): number {
-    return this.counts ? Math.min(this.capacity, spent + cost) : spent + cost
   }
 
   #opensAt(at: number): number {
@@ -155,7 +148,7 @@ export class IntervalBucket extends DrainingBucket {
     if (delay > 0) {
       this.bookings.book(s, s[2] as number, spent, at + delay, cost)
       if (s[3] === 0) s[3] = -1
-    } else s[1] = this.#added(spent, cost)
+    } else s[1] = spent + cost
   }
 
   /**

@@ -115,9 +115,9 @@ function withResetWithin(verdict: Verdict, banned: number, now: number): Verdict
 /**
  * True if the policy begins a ban when its quota is spent. False for a policy of another scope than the penalty. False for a shadow policy,
  * unless the penalty is a shadow too. False for units in flight, which always come back. False for a policy of Guava, which admits any cost
- * as soon as the wait for earlier costs is over. False for a counter. Such policies have no quota to spend.
+ * as soon as the wait for earlier costs is over. Such policies have no quota to spend.
  */
 function isWatched({ policy, algorithm }: PolicyEvaluation, penalty: PolicyEvaluation): boolean {
   if (policy.scope !== penalty.policy.scope || algorithm.punishes) return false
-  return !(policy.shadow && !penalty.policy.shadow) && !algorithm.leases && !algorithm.paysLater && !algorithm.counts
+  return !(policy.shadow && !penalty.policy.shadow) && !algorithm.leases && !algorithm.paysLater
 }

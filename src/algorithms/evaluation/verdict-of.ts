@@ -22,8 +22,7 @@ export function verdictOf(evaluation: PolicyEvaluation, now: number, details: De
     const resetAt = resetAtOf(resetAfter, now)
     return { name, allowed, limit, remaining, used, retryAfter, resetAfter, resetAt, shadow }
   }
-  const isCounted = algorithm.counts === true && used > 0
-  const nextAfter = isCounted ? resetAfter : evaluation.nextAfter(remaining, now)
+  const nextAfter = evaluation.nextAfter(remaining, now)
   const verdict = { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
   return hasWindow ? withResetAt(verdict, now) : verdict
 }

@@ -16,9 +16,9 @@ export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 
 const known = ['window', 'name', 'label', 'scope', 'align']
 
 /**
- * Counts the units of each window, up to 2^52 units, and refuses no call. The count is `used` in the verdict of this policy (its part of a
- * decision). This count includes calls that other policies refuse. So bound a cost that a client chooses. A counter is a fixed window with
- * the limit 2^52, so every store supports it. The default name is `'counter'`. Example: `counter({ window: '1h' })`.
+ * Counts the units of each window and refuses no call until it has counted 2^52 units. So bound a cost that a client chooses. The count is
+ * `used` in the verdict of this policy (its part of a decision). This count includes calls that other policies refuse. A counter is a fixed
+ * window with the limit 2^52, so every store supports it. The default name is `'counter'`. Example: `counter({ window: '1h' })`.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function counter(options: CounterOptions): Policy {

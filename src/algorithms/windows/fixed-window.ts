@@ -3,7 +3,6 @@ import type { PolicyOptions, PolicySettings } from '../../policy/index.ts'
 import type { Calendar, Policy, Windows } from '../algorithm.ts'
 import { IntervalBucket } from '../buckets/index.ts'
 import { definePolicy } from '../define-policy.ts'
-import { unreached } from '../inspected-state.ts'
 import { readThresholds } from '../thresholds.ts'
 import { CalendarWindow } from './calendar-window.ts'
 
@@ -88,5 +87,5 @@ export function windowBuilder(
   align: FixedWindowOptions['align'],
 ): (settings: PolicySettings, window: number) => IntervalBucket {
   const aligned = alignReader(align, `${name}: align`) === 'clock'
-  return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned, limit === unreached)
+  return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned)
 }

@@ -99,10 +99,10 @@ export class RedisLedger implements Ledger {
     const terms = { alternatives, maxWait, expires, details, tickets, unreserved, windows, calendar }
     const extras = { ...terms, late, ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
-    if (verb === 'charge' || verb === 'settle' || verb === 'refund')
-      this.#context.leases?.owe(this.#plan, keys, response)
+    const isBooking = verb === 'reserve' || verb === 'renew'
+    if (!isBooking && verb !== 'peek') this.#context.leases?.owe(this.#plan, keys, response)
     const decision = decisionOf(this.#plan.policies, response, details)
-    if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
+    if (!isBooking || response.elsewhere !== undefined) return decision
     return bookingOf(decision, response.delay, () => response.tickets as Tickets)
   }
 
@@ -207,10 +207,9 @@ export class RedisLedger implements Ledger {
     const decide = (response: ScriptResponse): Decision => {
       if (response.elsewhere !== undefined) return decisionOf(plan.policies, response)
       refusalCache?.forgetOtherPlans(plan, keys)
-      if (!response.allowed && this.#cacheable) {
+      if (!response.allowed && this.#cacheable)
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)
-      }
-      if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
+      leases?.answered(plan, keys, response, sentAt, leasesVersion, units !== undefined)
       if (prefetched !== undefined) tell?.(response) // no caller gets the decision
       return decisionOf(plan.policies, response, details)
     }

@@ -362,3 +362,38 @@ test('a settlement beyond the estimate under the plan of before takes the leased
     expect(decisions.some(({ allowed }) => allowed)).toBe(false)
   }
 })
+
+test('a charge under another plan that leaves this plan no unit, and no debt, takes no leased unit', async () => {
+  const clock = new ManualClock()
+  const policy = (more: object) => [
+    fixedWindow({ name: 'daily', limit: 1000, window: '1d' }),
+    fixedWindow({ name: 'm', window: '1m', ...more } as never),
+  ]
+  const [limiter] = fleetOf(1, policy({ limit: 5000 }) as never, { clock: clock.now, leases: { units: 400 } }) as [
+    RateLimiter,
+  ]
+  const other = limiter.withPlan(policy({ limit: 4000 }))
+  await limiter.consume('ann') // leases 399 more
+  await other.charge('ann', { cost: 600 })
+  const decisions = await Promise.all(Array.from({ length: 500 }, () => limiter.consume('ann')))
+  expect(decisions.filter(({ allowed }) => allowed).length).toBe(399)
+})
+
+test('units that were set aside come back without a lease beside them, so a process never holds more than one lease', async () => {
+  const clock = new ManualClock()
+  const policy = fixedWindow({ limit: 2000, window: '1d' })
+  const [limiter] = fleetOf(
+    1,
+    policy,
+    { clock: clock.now, leases: { units: 400 }, refusalCache: false },
+    'set-aside',
+  ) as [RateLimiter]
+  await limiter.consume('ann')
+  await limiter.charge('ann', { cost: 2000 })
+  expect((await limiter.consume('ann')).allowed).toBe(false)
+  const [elsewhere] = fleetOf(1, policy, { clock: clock.now }, 'set-aside') as [RateLimiter]
+  await elsewhere.refund('ann', { cost: 2000 })
+  const decisions = await Promise.all(Array.from({ length: 300 }, () => limiter.consume('ann')))
+  expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+  expect((await limiter.peek('ann')).policies[0]?.used).toBe(1 + 300 + 399)
+})

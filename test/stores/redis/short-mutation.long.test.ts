@@ -52,7 +52,7 @@ const mutations: readonly (readonly [on: ShortPlan, from: string, to: string])[]
   [interval, 'start1 = start1 + intervals', 'start1 = start1 - intervals'],
   [interval, 'spent1 = spent1 - intervals', 'spent1 = spent1 + intervals'],
   [interval, 'if spent1 < 0 then spent1 = 0 end', ''],
-  [interval, 'or spent1 + cost', 'or cost'],
+  [interval, 'spent1 = spent1 + cost', 'spent1 = cost'],
   [interval, 'if spent1 == 0 then start1', 'if spent1 >= 0 then start1'],
   [interval, 'start1 - at1 + ceil(spent1 / #)', 'start1 - at1 + floor(spent1 / #)'],
   [interval, 'if remaining < 0 then remaining = 0 end', ''],

@@ -13,9 +13,10 @@
  *                          `--.  half     /       `--.
  *                              `-- 50 ---'  the next lease is here      by demand: the next lease is requested at the half
  */
+import { type Policy, sameDefinition } from '../../../algorithms/index.ts'
 import type { Clock } from '../../../common/index.ts'
 import type { PackedPlan } from '../script/index.ts'
-import type { ScriptResponse } from '../wire/index.ts'
+import type { PolicyReport, ScriptResponse } from '../wire/index.ts'
 import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
 import type { LeaseSize } from './lease-size.ts'
 
@@ -91,19 +92,16 @@ export class Leases extends KeyCache<Lease> {
 
   /**
    * Sets aside leased units (taken in advance) of a key that has used more than a policy allows, after a charge: Redis counts the leased
-   * units as used, so only the units above the debt are free. After a refund, units that were set aside may be free again. The response of
-   * another plan does not show the debt under the plan of the lease, so then no unit is free if that plan has none left.
+   * units as used, so only the units above the debt are free. After a refund, units that were set aside may be free again.
+   * @param plan of the response; the lease may be of another plan
    */
   owe(plan: PackedPlan, keys: readonly string[], { reports }: ScriptResponse): void {
     const lease = this.find(keys)
     if (lease === undefined) return
-    const isOwn = lease.plan === plan
-    if (!isOwn && reports.every(({ remaining }) => remaining > 0)) return
-    const debt = isOwn
-      ? Math.max(0, ...reports.map(({ used }, n) => used - (plan.policies[n]?.burst ?? used)))
-      : Infinity
+    const debts = reports.map((report, n) => debtOf(plan.policies[n] as Policy, report, lease.plan))
     const unspent = lease.units + lease.owed
-    lease.units = Math.max(0, unspent - debt)
+    const free = Math.max(0, unspent - Math.max(0, ...debts))
+    lease.units = lease.plan === plan ? free : Math.min(lease.units, free)
     lease.owed = unspent - lease.units
   }
 
@@ -139,7 +137,8 @@ export class Leases extends KeyCache<Lease> {
     const held = this.find(keys)
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
-    const extra = this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
+    const extra =
+      this.#size.ahead(name, cost, now, this.#roundTrip) - (held === undefined ? 0 : held.units + held.owed) - room
     // Without a request, the verdict of a shadow policy is not known.
     if (extra < 1 || plan.policies.some(({ shadow }) => shadow)) return 0
     // A key without a lease gets none in place of the lease of another key, whose unspent units would be lost.
@@ -164,12 +163,22 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Stores the units of a lease (taken in advance) that Redis granted.
+   * Stores the units of a lease (taken in advance) that Redis granted with its response to a call.
    * @param sent the local time at which the request was sent, in microseconds
    * @param version the `version` of this cache when the request was sent. If `version` has changed since then, the lease is
    *   not stored
+   * @param asked true if the request asked for a lease
    */
-  add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
+  answered(
+    plan: PackedPlan,
+    keys: readonly string[],
+    response: ScriptResponse,
+    sent: number,
+    version: number,
+    asked: boolean,
+  ): void {
+    if (response.lease === undefined && this.find(keys)?.plan === plan) this.owe(plan, keys, response)
+    if (!asked) return
     const now = this.clock()
     this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
     if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
@@ -180,4 +189,15 @@ export class Leases extends KeyCache<Lease> {
     const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
     this.set(keys, { plan, response, units, owed: 0, spent: -before, from: sent, until, version })
   }
+}
+
+/**
+ * By how many units a key is in debt under a policy of the lease. The response of a plan in which the policy has other numbers does not show
+ * the debt: if that plan has no unit left, the debt may be of any size.
+ */
+function debtOf(policy: Policy, { used, remaining }: PolicyReport, { policies }: PackedPlan): number {
+  const leased = policies.find(({ name }) => name === policy.name)
+  if (leased === undefined) return 0
+  if (sameDefinition(leased.algorithm, policy.algorithm)) return used - policy.burst
+  return remaining === 0 ? Infinity : 0
 }

@@ -148,7 +148,7 @@ function makers.spent()
 
   function isWatched(p, penalty)
     if p.scope ~= penalty.scope or p.punishes then return false end
-    return not (p.shadow and not penalty.shadow) and not (p.leases or p.paysLater or p.counts)
+    return not (p.shadow and not penalty.shadow) and not p.leases and not p.paysLater
   end
 
   -- Resets the key's other policies that would have their full quota when the ban ends. With the rule \`restart\`, resets all.

@@ -206,7 +206,7 @@ function respondVerdict(p, n, withNext)
     make('told')
     respond(tell(p, n, used))
   end
-  if withNext then respond(p.counts and remaining < p.burst and reset or nextAfter(p, remaining)) end
+  if withNext then respond(nextAfter(p, remaining)) end
 end
 
 function makers.told()

@@ -103,7 +103,7 @@ reply[size] = reset + (at${n} - now)
 ${tell(part)}
 if form == '2'${cacheable ? ' or not allowed' : ''} then
   size = size + 1
-  reply[size] = remaining >= ${burst} and 0 or (${policy.algorithm.counts ? 'reset' : waitFor(step, '(remaining + 1)')}) + (at${n} - now)
+  reply[size] = remaining >= ${burst} and 0 or (${waitFor(step, '(remaining + 1)')}) + (at${n} - now)
 end
 `
 }

@@ -6,7 +6,7 @@ const open = 'if spent == 0 then start = aligned and at - at % per or at end'
 
 /** The Lua version of algorithms/buckets/interval-bucket.ts. */
 export const intervalBucket: ShortSteps<IntervalBucket> = {
-  numbers: ({ rate, per, capacity, aligned, counts }) => ({ rate, per, capacity, aligned, counting: counts }),
+  numbers: ({ rate, per, capacity, aligned }) => ({ rate, per, capacity, aligned }),
   step: {
     state: ['last', 'spent', 'start'],
     prelude: `
@@ -24,10 +24,10 @@ if at - start >= per then
   if spent < 0 then spent = 0 end
 end
 `,
-    wait: 'counting and 0 or shortWait(spent - (capacity - cost), start - at, rate, per, cost <= capacity)',
+    wait: 'shortWait(spent - (capacity - cost), start - at, rate, per, cost <= capacity)',
     take: `
 ${open}
-spent = counting and math.min(capacity, spent + cost) or spent + cost
+spent = spent + cost
 last = at
 `,
     count: `

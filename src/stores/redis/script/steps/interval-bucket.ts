@@ -4,12 +4,11 @@
  */
 export const intervalBucket = `
 function makers.intervalBucket()
-  local startAt, spentAt, added, opensAt, reportSpent
+  local startAt, spentAt, opensAt, reportSpent
   local interval = { numberFormat = false }
 
   function interval.define(p, rate, per, capacity, aligned)
     p.slots, p.idSlot, p.rate, p.per, p.capacity, p.aligned = 4, 4, rate, per, capacity, aligned == 1
-    p.counts = p.burst == 4503599627370496
     p.most = min(maxSafe, rate * floor(4503599627370496 / per))
     p.span = ceil(capacity / rate) * per
   end
@@ -21,7 +20,6 @@ function makers.intervalBucket()
   end
 
   function interval.wait(p, s, at, cost)
-    if p.counts then return 0 end
     local start = startAt(p, s, at)
     if s[4] ~= 0 then return interval.waitBehind(p, s, start, at, cost) end
     return shortWait(p, spentAt(p, s, start), start - at, 0, cost)
@@ -43,13 +41,9 @@ function makers.intervalBucket()
     if s[4] ~= 0 or delay > 0 then return interval.takeAmongBookings(p, s, at, cost, delay) end
     local start = startAt(p, s, at)
     local spent = spentAt(p, s, start)
-    s[2] = added(p, spent, cost)
+    s[2] = spent + cost
     s[3] = spent > 0 and start or opensAt(p, at)
     s[1] = at
-  end
-
-  function added(p, spent, cost)
-    return p.counts and min(p.capacity, spent + cost) or spent + cost
   end
 
   function opensAt(p, at)
@@ -99,7 +93,7 @@ function makers.intervalBucket()
         bookings.book(p, s, s[3], spent, at + delay, cost)
         if s[4] == 0 then s[4] = -1 end
       else
-        s[2] = added(p, spent, cost)
+        s[2] = spent + cost
       end
     end
 

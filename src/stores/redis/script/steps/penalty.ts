@@ -91,7 +91,7 @@ function makers.penalty()
     local present, before = openUnits(p, s, at)
     if present + before == 0 then s[6], s[2], s[3] = 0, at, 0
     elseif at - s[2] >= p.within then s[6], s[2], s[3] = present, s[2] + p.within, 0 end
-    s[1], s[3] = at, min(s[3] + units, maxSafe)
+    s[1], s[3] = at, s[3] + units
     return s[2]
   end
 
@@ -120,7 +120,7 @@ function makers.penalty()
     local used = now < counted and s[3] or 0
     if p.spends then
       local present, before = openUnits(p, s, now)
-      used = min(present + before, maxSafe)
+      used = present + before
       counted = present > 0 and s[2] + 2 * p.within or before > 0 and s[2] + p.within or 0
     end
     return s[5] > now and 0 or max(0, unlimited - used), max(0, counted - now, forgotten - now), used
