@@ -22,6 +22,8 @@ interface WaitingMessage<Message> {
   outcome: MaybePromise<Outcome> | undefined
   /** About how many bytes the message holds. */
   readonly size: number
+  /** How long the message has waited as the first of the queue, in milliseconds. */
+  waited: number
 }
 
 /** The most bytes that the waiting messages of a socket hold, if the transport cannot stop them. One more message may be of any size. */
@@ -93,7 +95,7 @@ export class MessageLimit<Message> {
 
   #takeNow(message: Message, pass: Pass, waits: boolean): void {
     const outcome = this.#decide(message)
-    if (waits || isPromise(outcome) || this.#pauseOf(outcome) > 0) this.#wait(message, pass, outcome)
+    if (waits || isPromise(outcome) || this.#pauseOf(outcome, 0) > 0) this.#wait(message, pass, outcome)
     else this.#settle(message, pass, outcome)
   }
 
@@ -140,16 +142,17 @@ export class MessageLimit<Message> {
   /**
    * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message can be delivered or
    * refused immediately.
+   * @param waited how long the message has waited already: others with its key may take the units for which it has waited
    */
-  #pauseOf(outcome: Outcome): number {
+  #pauseOf(outcome: Outcome, waited: number): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
     const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
-    return retryAfter !== undefined && retryAfter <= this.#settings.maxWait ? retryAfter : 0
+    return retryAfter !== undefined && waited + retryAfter <= this.#settings.maxWait ? retryAfter : 0
   }
 
   #wait(message: Message, pass: Pass, outcome: MaybePromise<Outcome> | undefined): void {
     this.#queue ??= new Fifo()
-    const waiting = { message, pass, outcome, size: this.#transport.sizeOf?.(message) ?? 0 }
+    const waiting = { message, pass, outcome, size: this.#transport.sizeOf?.(message) ?? 0, waited: 0 }
     this.#queue.push(waiting)
     this.#bytes += waiting.size
     // Stop reading the socket, so that TCP slows the client down. With 'delay', stop when one message waits. Otherwise, stop when the queue
@@ -196,9 +199,10 @@ export class MessageLimit<Message> {
     const { message, pass } = waiting
     const outcome = waiting.outcome ?? this.#ask(waiting)
     if (isPromise(outcome)) return false
-    const pause = this.#pauseOf(outcome)
+    const pause = this.#pauseOf(outcome, waiting.waited)
     if (pause > 0) {
       waiting.outcome = undefined
+      waiting.waited += pause
       this.#sleep(pause)
       return false
     }

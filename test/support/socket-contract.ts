@@ -108,6 +108,23 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       await eventually(() => expect(delivered).toEqual(['123456', '1234']))
     })
 
+    test('delay: drops a message whose units others take until it has waited for maxWait', async () => {
+      const limiter = limiterOf('1/1s token-bucket')
+      const options: CommonOptions = { overLimit: 'delay', sleeper: clock.sleeper, maxWait: '2500ms', key: 'ann' }
+      const { delivered, connect } = await serve(limiter, options)
+      const client = await connect()
+      client.send('m1', 'm2')
+      for (let second = 0; second < 2; second++) {
+        await eventually(() => expect(clock.sleeping).toBe(1))
+        await clock.pass(900)
+        await limiter.charge('ann')
+        expect(client.notices).toEqual([])
+        await clock.pass(100)
+      }
+      await eventually(() => expect(client.notices.map(({ retryAfterMs }) => retryAfterMs)).toEqual([1000]))
+      expect([delivered, clock.sleeping]).toEqual([['m1'], 0])
+    })
+
     test('one limiter counts the messages of each connection and those of each address', async () => {
       const policies = [
         tokenBucket({ name: 'mine', limit: 3, window: '1h', scope: 'connection' }),
