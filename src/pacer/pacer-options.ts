@@ -70,7 +70,8 @@ export interface PacerOptions {
   /** If true, waiting calls do not keep the process alive. Default false. Browsers and workers ignore this option. */
   unref?: boolean | undefined
   /**
-   * How long a request to the store may take, in milliseconds or as text. Infinity for no limit. Default `'5s'`.
+   * How long a request to the store may take, in milliseconds or as text. Infinity for no limit. Default `'5s'`. The store's own `timeout`,
+   * 100 ms by default, ends the request too: set it to 5 s as well.
    * Example: `'500ms'`.
    */
   storeTimeout?: Duration | undefined
