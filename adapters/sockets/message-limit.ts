@@ -142,7 +142,7 @@ export class MessageLimit<Message> {
   /**
    * The milliseconds that a message has to wait before the limiter decides on the message again. 0 if the message can be delivered or
    * refused immediately.
-   * @param waited how long the message has waited already: others with its key may take the units for which it has waited
+   * @param waited how long the message has waited already, because others with its key have taken its units
    */
   #pauseOf(outcome: Outcome, waited: number): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
@@ -155,8 +155,7 @@ export class MessageLimit<Message> {
     const waiting = { message, pass, outcome, size: this.#transport.sizeOf?.(message) ?? 0, waited: 0 }
     this.#queue.push(waiting)
     this.#bytes += waiting.size
-    // Stop reading the socket, so that TCP slows the client down. With 'delay', stop when one message waits. Otherwise, stop when the queue
-    // is half full.
+    // Stop reading, so that TCP slows the client down: with 'delay' when one message waits, otherwise when the queue is half full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
       this.#paused = true
@@ -211,8 +210,7 @@ export class MessageLimit<Message> {
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
-      // If a listener of the application throws, the error becomes an uncaught exception, as without a limit, and later messages are
-      // still delivered.
+      // A listener that throws causes an uncaught exception, as without a limit, and later messages are still delivered.
       queueMicrotask(() => {
         throw error
       })
@@ -273,10 +271,7 @@ export class MessageLimit<Message> {
   }
 }
 
-/**
- * The milliseconds until the limiter should call the store again, if the error says that the store is unavailable. Undefined for any other
- * error.
- */
+/** The milliseconds until the limiter should call the store again, if it is unavailable. Undefined for any other error. */
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
   return Math.max(1, error.retryAfter ?? aSecond)
