@@ -12,6 +12,7 @@ import {
   type ClosingSocket,
   clientHasLeft,
   finderOver,
+  isStatus,
   toldFinder,
   whenAnswered,
 } from './web/index.ts'
@@ -136,7 +137,9 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
       const ended = (status: number, aborted: boolean) => {
         const response = behind ?? (context.finalized ? context.res : undefined)
-        done(statusOf(response, status), aborted, withResponse(context, response))
+        // After an error that no `onError` has answered, the context has no response.
+        const sent = response ?? (isStatus(status) && status >= 200 ? new Response(null, { status }) : undefined)
+        done(statusOf(response, status), aborted, withResponse(context, sent))
       }
       whenAnswered(answerOf(context), context.req.raw, pairOf(context), ended, upgradeSocket(context))
     },

@@ -16,7 +16,7 @@ import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
 import { ownResponse } from './node-pair.ts'
-import { type Answer, answerOf } from './web/index.ts'
+import { type Answer, answerOf, isStatus } from './web/index.ts'
 
 export { type ConnInfo, honoFramework }
 
@@ -80,7 +80,10 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
       tell = answer.takeTell()
       await answer.make(next)
     } catch (error) {
-      ;(answer ?? answerOf(context)).end(500, false) // a function in the options may throw after units were taken
+      const failed = answer ?? answerOf(context) // a function in the options may throw after units were taken
+      const status = statusOfError(error)
+      if (failed.awaited) tell?.(new Response(null, { status })) // on Node, the response of `onError` is known at the end
+      failed.end(status, false)
       throw error
     }
     if (context.finalized) {
@@ -99,6 +102,15 @@ const checks = {
   connInfo: functionOption('getConnInfo'),
   address: functionOption("(c) => c.req.header('x-real-ip')"),
   trustedProxies: trustedProxiesOption,
+}
+
+/**
+ * The status of the response that Hono makes of an error. The error passes the limit before that only behind `every`, `some` and `except`
+ * of `hono/combine`, or if it is no Error.
+ */
+function statusOfError(error: unknown): number {
+  const { status, getResponse } = Object(error) as { readonly status?: unknown; readonly getResponse?: unknown }
+  return typeof getResponse === 'function' && isStatus(status) && status >= 200 ? status : 500
 }
 
 /** The error if the middleware runs in an old version of Hono, or in another framework. */

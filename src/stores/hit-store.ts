@@ -129,12 +129,12 @@ class HitLedger implements Ledger {
     const cost = typeof costs === 'number' ? costs : (costs[0] as number)
     if (verb === 'consume') return this.#consume(key, cost, details)
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
-    if (verb === 'reserve') return this.#booking(this.#consume(key, cost, details), [[0, 0, cost]])
+    if (verb === 'reserve') return this.#reserve(key, cost, details)
     if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
     // A charge of 0 units only tests whether the store responds. Without `read`, no function can test this without adding hits.
     if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
       return this.#answer({ used: 0 }, 0, 0, details)
-    if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
+    if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details, tickets?.[0]?.[0])
     if (verb === 'refund') return this.#change(key, -cost, details)
     if (verb === 'reset') return then(this.#needed('forget')(key), () => undefined)
     const { forgetAll } = this.#options
@@ -142,19 +142,35 @@ class HitLedger implements Ledger {
     return then(forgetAll(), () => undefined)
   }
 
-  /** Adds `by` hits, or subtracts hits if `by` is negative. */
-  #change(key: string, by: number, details: Details | undefined): MaybePromise<Decision> {
-    return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, details))
+  /**
+   * Adds `by` hits, or subtracts hits if `by` is negative.
+   * @param end when the window ends that has counted these hits, as in the ticket of a reservation
+   */
+  #change(key: string, by: number, details: Details | undefined, end?: number): MaybePromise<Decision> {
+    const changed = by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by, end)
+    return then(changed, (hits) => this.#answer(hits, 0, 0, details))
+  }
+
+  /** The ticket of the reservation has the end of its window. */
+  #reserve(key: string, cost: number, details: Details | undefined): MaybePromise<Booking> {
+    let end = 0
+    const decision = this.#consume(key, cost, details, (hits) => {
+      end = endOf(hits)
+    })
+    return then(decision, (answer) => bookingOf(answer, 0, () => [[end, 0, cost]]))
   }
 
   #booking(decision: MaybePromise<Decision>, tickets: Tickets | undefined): MaybePromise<Booking> {
     return then(decision, (answer) => bookingOf(answer, 0, () => tickets as Tickets))
   }
 
-  #consume(key: string, cost: number, details?: Details): MaybePromise<Decision> {
+  #consume(key: string, cost: number, details?: Details, tell?: (hits: Hits) => void): MaybePromise<Decision> {
     const { limit, countRefused } = this.#policy
-    return then(cost === 0 ? this.#read(key) : this.#hit(key, cost), (hits) => {
-      if (cost === 0 || hits.used <= limit || countRefused) return this.#answer(hits, cost, hits.used, details)
+    const counted = cost === 0 ? this.#read(key) : this.#hit(key, cost)
+    return then(counted, (hits) => {
+      tell?.(hits)
+      if (cost === 0 || hits.used <= limit || countRefused || this.#isEnding(hits, counted))
+        return this.#answer(hits, cost, hits.used, details)
       const before = { ...hits, used: hits.used - cost }
       return then(this.#options.unhit?.(key, cost, this.#terms), () => this.#answer(before, cost, hits.used, details))
     })
@@ -164,13 +180,23 @@ class HitLedger implements Ledger {
     return then(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
   }
 
-  /** Subtracts at most the hits that the key has, because some stores would count below 0. */
-  #giveBack(key: string, cost: number): MaybePromise<Hits> {
-    return then(this.#read(key), (hits) => {
+  /**
+   * Subtracts at most the hits that the key has, because some stores would count below 0. Hits of an earlier window are not subtracted: the
+   * next window ends at least the length of a window later.
+   */
+  #giveBack(key: string, cost: number, end = 0): MaybePromise<Hits> {
+    const read = this.#read(key)
+    return then(read, (hits) => {
       const back = Math.min(cost, hits.used)
-      if (back === 0) return hits
+      const isOver = end > 0 && endOf(hits) - end > 500 * this.#terms.window
+      if (back === 0 || isOver || this.#isEnding(hits, read)) return hits
       return then(this.#needed('unhit')(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
     })
+  }
+
+  /** True if a call of `unhit` could be on its way when the window ends, so that it subtracts hits of the next window. */
+  #isEnding({ resetAfter = Infinity }: Hits, answer: MaybePromise<Hits>): boolean {
+    return isPromise(answer) && resetAfter < Math.min(1000, this.#terms.window / 2)
   }
 
   #read(key: string): MaybePromise<Hits> {
@@ -207,6 +233,11 @@ class HitLedger implements Ledger {
     }
     return join(allowed || shadow, [verdict], 'store', details?.at ? Math.floor(monotonicClock() / 1000) : undefined)
   }
+}
+
+/** When the window of these hits ends, by the clock of this process, in microseconds. 0 if the store does not tell the end. */
+function endOf({ resetAfter }: Hits): number {
+  return resetAfter === undefined ? 0 : monotonicClock() + resetAfter * 1000
 }
 
 /** Checks what the user's function returned. @throws HeadgateError `HEADGATE_STORE` if the function returned no numbers */

@@ -1,7 +1,8 @@
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { every, except, some } from 'hono/combine'
 import { HTTPException } from 'hono/http-exception'
 import { expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { type RateLimitVariables, rateLimit } from '../../adapters/hono.ts'
@@ -89,16 +90,19 @@ test('byRoute in app.use finds the route that answers', async () => {
   expect(seen).toEqual([200, 429, 200, 200, 429])
 })
 
+async function onNode(app: Hono) {
+  const served = await serve(createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server)
+  onTestFinished(served.close)
+  return (path: string) => fetch(served.url + path)
+}
+
+async function withoutServer(app: Hono) {
+  return async (path: string) => app.request(path)
+}
+
 test.each([
-  [
-    'on @hono/node-server',
-    async (app: Hono) => {
-      const served = await serve(createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server)
-      onTestFinished(served.close)
-      return (path: string) => fetch(served.url + path)
-    },
-  ],
-  ['without a server', async (app: Hono) => (path: string) => app.request(path)],
+  ['on @hono/node-server', onNode],
+  ['without a server', withoutServer],
 ])('count gets the status of the handler, if middleware around the limit answers 304, %s', async (_where, start) => {
   const limiter = new RateLimiter(hourly(9))
   const app = new Hono()
@@ -222,4 +226,60 @@ test('the decision has its type', () => {
     return c.text('typed')
   })
   expectTypeOf(limit.limiter).toEqualTypeOf<RateLimiter>()
+})
+
+const failing = (status: 401 | 404) => {
+  throw new HTTPException(status)
+}
+
+test.each([
+  ['every', 'an exception with status 401', () => failing(401), 401],
+  [
+    'every',
+    'an exception after the response of the handler',
+    (_c: Context, next: () => unknown) => Promise.resolve(next()).then(() => failing(401)),
+    401,
+  ],
+  ['some', 'an exception with status 401', () => failing(401), 401],
+  ['except', 'an exception with status 401', () => failing(401), 401],
+  ['every', 'an error that Hono answers with status 500', () => Promise.reject(new Error('no')), 500],
+] as const)('behind %s of hono/combine, count judges %s', async (name, _what, check, wanted) => {
+  const around = {
+    every,
+    some: (...all: MiddlewareHandler[]) => some(every(...all)),
+    except: (...all: MiddlewareHandler[]) => except('/public', ...all),
+  }[name]
+  const counts = {
+    failures: 'failures',
+    wanted: (c: Context) => c.res.status === wanted,
+    others: (c: Context) => c.res.status !== wanted,
+  } as const
+  for (const start of [withoutServer, onNode]) {
+    for (const [kind, count] of Object.entries(counts)) {
+      const limit = rateLimit({ policies: '2/1h sliding-log', keys: () => 'k', count })
+      const app = new Hono().use(around(limit, check as MiddlewareHandler)).get('/', (c) => c.text('ok'))
+      const ask = await start(app)
+      const statuses: number[] = []
+      for (let n = 0; n < 4; n++) {
+        const response = await ask('/')
+        await response.text()
+        await until(() => true)
+        statuses.push(response.status)
+      }
+      const counted = [wanted, wanted, 429, 429]
+      expect([kind, statuses]).toEqual([kind, kind === 'others' ? [wanted, wanted, wanted, wanted] : counted])
+    }
+  }
+})
+
+test('count judges status 500 if a handler throws what is no Error', async () => {
+  for (const start of [withoutServer, onNode]) {
+    const limit = rateLimit({ policies: '2/1h sliding-log', keys: () => 'k', count: (c) => c.res.status === 500 })
+    const app = new Hono()
+    app.use(limit).get('/', () => Promise.reject({ status: 401 }))
+    const ask = await start(app)
+    for (let n = 0; n < 2; n++) await ask('/').catch(() => undefined)
+    await until(() => true)
+    expect((await limit.limiter.peek('k')).remaining).toBe(0)
+  }
 })

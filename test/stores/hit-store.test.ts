@@ -96,6 +96,36 @@ describe('a hit store', () => {
     ])
   })
 
+  test('gives no hits back to the next window', async () => {
+    const given: number[] = []
+    let [used, resetAfter] = [0, 1000]
+    const store = hitStore({
+      async hit(_key, cost) {
+        used += cost
+        return { used, resetAfter }
+      },
+      async unhit(_key, cost) {
+        used -= cost
+        given.push(cost)
+      },
+      read: async () => ({ used, resetAfter }),
+    })
+    const limiter = new RateLimiter({ policies: first(), store })
+    const [early, late, later] = await Promise.all([1, 1, 1].map(() => limiter.reserve('ann')))
+    expect((await limiter.consume('ann')).allowed).toBe(false)
+    expect(given).toEqual([1])
+    await early?.settle(0)
+    expect([given, used]).toEqual([[1, 1], 2])
+    resetAfter = 499 // a call of unhit could arrive after the end of the window
+    await late?.settle(0)
+    for (let n = 0; n < 2; n++) await limiter.consume('ann')
+    expect((await limiter.consume('ann')).allowed).toBe(false)
+    expect([given, used]).toEqual([[1, 1], 5])
+    ;[used, resetAfter] = [2, 1600] // this end is more than half a window after the end of the first window
+    await later?.settle(0)
+    expect([given, used]).toEqual([[1, 1], 2])
+  })
+
   test('is the store of another rate limiter', async ({ onTestFinished }) => {
     vi.useFakeTimers({ now: 0 })
     onTestFinished(() => void vi.useRealTimers())
