@@ -81,8 +81,10 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
       await answer.make(next)
     } catch (error) {
       const failed = answer ?? answerOf(context) // a function in the options may throw after units were taken
-      const status = statusOfError(error)
-      if (failed.awaited) tell?.(new Response(null, { status })) // on Node, the response of `onError` is known at the end
+      const known = statusOfError(error)
+      const status = known ?? 500
+      // On Node, the response that `onError` makes of other errors is known at the end.
+      if (known !== undefined || failed.awaited) tell?.(new Response(null, { status }))
       failed.end(status, false)
       throw error
     }
@@ -105,12 +107,12 @@ const checks = {
 }
 
 /**
- * The status of the response that Hono makes of an error. The error passes the limit before that only behind `every`, `some` and `except`
- * of `hono/combine`, or if it is no Error.
+ * The status of an `HTTPException`. Undefined for another error. Errors pass the limit before Hono answers them only behind `every`, `some`
+ * and `except` of `hono/combine`, or if they are no Error.
  */
-function statusOfError(error: unknown): number {
+function statusOfError(error: unknown): number | undefined {
   const { status, getResponse } = Object(error) as { readonly status?: unknown; readonly getResponse?: unknown }
-  return typeof getResponse === 'function' && isStatus(status) && status >= 200 ? status : 500
+  return typeof getResponse === 'function' && isStatus(status) && status >= 200 ? status : undefined
 }
 
 /** The error if the middleware runs in an old version of Hono, or in another framework. */

@@ -283,3 +283,22 @@ test('count judges status 500 if a handler throws what is no Error', async () =>
     expect((await limit.limiter.peek('k')).remaining).toBe(0)
   }
 })
+
+test('a failure that an alternative of some replaces counts', async () => {
+  for (const start of [withoutServer, onNode]) {
+    const limit = rateLimit({ policies: '2/1h sliding-log', keys: () => 'k', count: 'failures' })
+    const app = new Hono()
+    app
+      .use(
+        some(
+          every(limit, () => failing(401)),
+          (_c, next) => next(),
+        ),
+      )
+      .get('/', (c) => c.text('guest'))
+    const ask = await start(app)
+    for (let n = 0; n < 2; n++) expect(await (await ask('/')).text()).toBe('guest')
+    await until(() => true)
+    expect((await limit.limiter.peek('k')).remaining).toBe(0)
+  }
+})

@@ -1,4 +1,4 @@
-import { HeadgateError, isPromise, type MaybePromise, shown } from '../../common/index.ts'
+import { HeadgateError, ignoreRejection, isPromise, type MaybePromise, shown } from '../../common/index.ts'
 import type { Key } from '../../limiter/index.ts'
 import { byIp } from './by-ip.ts'
 import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
@@ -28,7 +28,13 @@ export function extractAll<Request, Response, Joined>(
   response: Response,
   join: (keys: readonly string[]) => Joined,
 ): MaybePromise<Joined | false> {
-  const keys = extractors.map((extractor) => extractKey(extractor, request, view, response))
+  const keys: MaybePromise<string | false>[] = []
+  try {
+    for (const extractor of extractors) keys.push(extractKey(extractor, request, view, response))
+  } catch (error) {
+    keys.forEach(ignoreRejection) // nobody awaits the promises of the extractors before this one
+    throw error
+  }
   const joinAll = (all: readonly (string | false)[]) => !all.includes(false) && join(all as readonly string[])
   return keys.some(isPromise) ? Promise.all(keys).then(joinAll) : joinAll(keys as readonly (string | false)[])
 }
@@ -41,9 +47,12 @@ export function findKey<Request, Response>(
   view: RequestView<Request>,
   response: Response,
 ): MaybePromise<Key | false> {
-  return extractors.length === 1
-    ? extractKey(extractors[0] as KeyExtractor<Request, Response>, request, view, response)
-    : extractAll(extractors, request, view, response, recordOf(scopes))
+  const key =
+    extractors.length === 1
+      ? extractKey(extractors[0] as KeyExtractor<Request, Response>, request, view, response)
+      : extractAll(extractors, request, view, response, recordOf(scopes))
+  ignoreRejection(key) // a function in the options may ask for the key and not await it
+  return key
 }
 
 function recordOf(scopes: readonly string[]): (keys: readonly string[]) => Key {

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../../adapters/express.ts'
+import { rateLimit as forFetch } from '../../../adapters/fetch.ts'
 import { extractKey } from '../../../src/http/keys/extract-key.ts'
-import { byHeader, byIp, combine, type KeyExtractor, RateLimiter, type RequestView } from '../../../src/index.ts'
+import {
+  byHeader,
+  byIp,
+  combine,
+  fixedWindow,
+  type KeyExtractor,
+  RateLimiter,
+  type RequestView,
+} from '../../../src/index.ts'
 import fc from '../../support/fast-check.ts'
 
 type Request = { address?: string; headers: Record<string, string> }
@@ -55,6 +64,38 @@ test('combine gives different keys for different inputs, missing parts included'
     }),
     { numRuns: 2000 },
   )
+})
+
+test('no rejection of an extractor is left unobserved, which would end the process', async ({ onTestFinished }) => {
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  const late = () => Promise.reject(new Error('late'))
+  const now = () => {
+    throw new Error('now')
+  }
+  const scoped = ['tenant', 'user'].map((scope) => fixedWindow({ name: scope, limit: 9, window: '1m', scope }))
+  const asksInVain = (_request: unknown, _context: unknown, ask: () => unknown) => {
+    ask()
+    return true
+  }
+  const limits = [
+    forFetch({ policies: '9/1m', keys: combine<unknown, unknown>(late, now) }),
+    forFetch({ policies: '9/1m', keys: combine<unknown, unknown>(late, late, now) }),
+    forFetch({ policies: scoped, keys: { tenant: late, user: now } }),
+    forFetch({ policies: '9/1m', keys: late, skip: asksInVain }),
+    forFetch({ policies: '9/1m', keys: late, deny: (...all) => asksInVain(...all) && now() }),
+  ]
+  const errors = limits.map((limit) =>
+    Promise.resolve()
+      .then(() => limit(new Request('http://a/')))
+      .then(() => 'admitted')
+      .catch((error: Error) => (error.cause as Error | undefined)?.message ?? error.message),
+  )
+  expect(await Promise.all(errors)).toEqual(['now', 'now', 'now', 'admitted', 'now'])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(unhandled).toEqual([])
 })
 
 test('combine waits for asynchronous parts', async () => {
