@@ -12,7 +12,7 @@ type Pass = (error?: Error) => void
 /** The result for a message that is not limited. */
 const free = { free: true, retryAfter: 0 } as const
 
-/** The result for a message: the decision, or the error that the limiter or the option `cost` threw. */
+/** The decision on a message, or the error that the limiter or the option `cost` threw. */
 type Outcome = Decision | typeof free | { readonly error: unknown }
 
 interface WaitingMessage<Message> {
@@ -29,7 +29,7 @@ interface WaitingMessage<Message> {
 /** The most bytes that the waiting messages of a socket hold, if the transport cannot stop them. One more message may be of any size. */
 const mostBytes = 16_000_000
 
-/** The wait in milliseconds in a client's notice if neither a policy nor the store gives a wait. */
+/** The wait in a client's notice, in milliseconds, if nobody gives one. */
 const aSecond = 1000
 
 /**
@@ -147,7 +147,8 @@ export class MessageLimit<Message> {
   #pauseOf(outcome: Outcome, waited: number): number {
     if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
     const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
-    return retryAfter !== undefined && waited + retryAfter <= this.#settings.maxWait ? retryAfter : 0
+    const longest = this.#settings.maxWait + (waited > 0 ? 10 : 0) // timers may end too early, all together by 10 ms
+    return retryAfter !== undefined && waited + retryAfter <= longest ? retryAfter : 0
   }
 
   #wait(message: Message, pass: Pass, outcome: MaybePromise<Outcome> | undefined): void {
@@ -201,7 +202,7 @@ export class MessageLimit<Message> {
     const pause = this.#pauseOf(outcome, waiting.waited)
     if (pause > 0) {
       waiting.outcome = undefined
-      waiting.waited += pause
+      waiting.waited += Math.min(pause, longestSleep)
       this.#sleep(pause)
       return false
     }

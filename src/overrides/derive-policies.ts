@@ -51,14 +51,15 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
     const { scope } = policy
     const entries = chainOf(scope)?.entries ?? []
     const at = replacementAt(plan, scope, entries)
-    if (at === -1 || policy.limit === 0) policies.push(changed(policy, entries, entries.length, effect))
+    if (at === -1 || isClosed(policy, entries[at])) policies.push(changed(policy, entries, entries.length, effect))
     if (at !== -1 && !replaced.has(scope)) {
       const { record, policies: others = [] } = entries[at] as Entry
-      const isFree = ({ name }: Policy) =>
-        !plan.some((each) => each.scope === scope && each.name === name && each.limit === 0)
-      effect.applied.add(record)
+      const isGiven = ({ name }: Policy) =>
+        !plan.some((each) => each.scope === scope && each.name === name && isClosed(each, entries[at]))
+      const given = others.filter(isGiven)
+      if (given.length > 0) effect.applied.add(record)
       replaced.add(scope)
-      policies.push(...others.filter(isFree).map((each) => changed(each, entries, at, effect)))
+      policies.push(...given.map((each) => changed(each, entries, at, effect)))
     }
   }
   return { policies, applied: [...effect.applied], renamed: replaced.size > 0, misfit: effect.misfit }
@@ -77,6 +78,11 @@ function replacementAt(plan: readonly Policy[], scope: string, entries: readonly
   const effect: Effect = { applied: new Set(), misfit: undefined }
   for (const policy of gone) changed(policy, before, at, effect)
   return effect.applied.size === 0 ? at : -1
+}
+
+/** True for a policy that admits nobody, and stays beside the policies of this override: only an override of the key itself opens it. */
+function isClosed({ limit, shadow }: Policy, entry: Entry | undefined): boolean {
+  return limit === 0 && !shadow && entry?.record.key === undefined
 }
 
 /**

@@ -290,20 +290,6 @@ describe('what whenEnded says', () => {
     }
   })
 
-  test.each([
-    [[401, 200], 'range', '200 aborted'],
-    [[404, 200], 'range', '200'],
-    [[401, 200], 'if-none-match', '200'],
-  ] as const)('of the statuses %j under the field %s: %s', async (statuses, field, end) => {
-    const { port, ends } = await record(1, (response) => {
-      for (const status of statuses) response.statusCode = status
-      response.end()
-    })
-    await fetch(`http://127.0.0.1:${port}`, { headers: { [field]: 'bytes=0-' } })
-    await until(() => ends.length > 0)
-    expect(ends).toEqual([end])
-  })
-
   const failing = (session: ClientHttp2Session) =>
     new Promise((resolve) => {
       session.request().on('error', resolve)

@@ -218,6 +218,21 @@ describe('numbers', () => {
     expect((await closed.consume('eve', { cost: { hour: 7 } })).allowed).toBe(false)
     expect(await limits(limiter, 'ann')).toEqual([5, 9])
     expect((await limiter.consume('ann')).allowed).toBe(true)
+    await closed.override('vip', { policies: '3/1m' }) // an override of a key opens this key
+    expect(await limits(closed, 'vip')).toEqual([3])
+    expect((await closed.consume('vip')).allowed).toBe(true)
+    const trial = limiter.withPlan(slidingWindow({ name: 'hour', limit: 0, window: '1h', shadow: true }))
+    expect(await limits(trial, 'eve')).toEqual([5, 9])
+  })
+
+  test('an override whose policies a closed plan has all by name changes nothing there', async () => {
+    const limiter = new RateLimiter({
+      policies: slidingWindow({ name: 'hour', limit: 0, window: '1h' }),
+      store: store(),
+    })
+    await limiter.override('*', { policies: policy('5/1m', { name: 'hour' }) })
+    expect(await limiter.consume('ann')).not.toHaveProperty('override')
+    expect(await limits(limiter, 'ann')).toEqual([0])
   })
 
   test('a shadow policy and a concurrency policy take a new limit', async () => {

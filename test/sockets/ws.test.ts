@@ -240,3 +240,20 @@ test('a limit adds no listener to a WebSocket', async () => {
   expect(counts[1]).toBe(counts[0])
   expect(() => limitMessages(new EventEmitter() as never, '1/1s')).toThrow(/WebSocket of ws/)
 })
+
+test('delay: a message whose wait is maxWait is delivered, although timers may end a little too early', async () => {
+  const limiter = new RateLimiter({ policies: '1/100ms token-bucket' })
+  const delivered: string[] = []
+  let sockets = 0
+  await Promise.all(
+    Array.from({ length: 30 }, async () => {
+      const client = await connected((socket) => {
+        socket.on('message', (data) => delivered.push(data.toString()))
+        limitMessages(socket, limiter, { overLimit: 'delay', maxWait: '100ms', key: `${sockets++}` })
+      })
+      client.send('1')
+      client.send('2')
+    }),
+  )
+  await expect.poll(() => delivered.filter((text) => text === '2').length).toBe(30)
+})

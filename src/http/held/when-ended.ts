@@ -98,8 +98,7 @@ function watchStatus(response: EndingResponse): (sent: number) => boolean {
   })
   return (sent) => {
     const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
-    // koa-range sends status 200 for the whole of a stream.
-    if (own < 400 || !(conditional.includes(sent) || (sent === 200 && response.req?.headers?.range))) return false
+    if (own < 400 || !conditional.includes(sent)) return false
     return own !== 404 || sent === 206 // Koa begins each response with status 404
   }
 }

@@ -99,10 +99,9 @@ export class RedisLedger implements Ledger {
     const terms = { alternatives, maxWait, expires, details, tickets, unreserved, windows, calendar }
     const extras = { ...terms, late, ...numbered }
     const response = await this.#sendOther(this.#request(verb, keys, costs, extras))
-    const isBooking = verb === 'reserve' || verb === 'renew'
-    if (!isBooking && verb !== 'peek') this.#context.leases?.owe(this.#plan, keys, response)
+    this.#context.leases?.owe(verb, this.#plan, keys, response)
     const decision = decisionOf(this.#plan.policies, response, details)
-    if (!isBooking || response.elsewhere !== undefined) return decision
+    if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
     return bookingOf(decision, response.delay, () => response.tickets as Tickets)
   }
 
@@ -178,10 +177,11 @@ export class RedisLedger implements Ledger {
   #decideLocally(keys: readonly string[], cost: number, { keys: named, details, windows }: Call): Decision | undefined {
     const { policies } = this.#plan
     const { refusalCache, leases } = this.#context
-    const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
-    if (refusal) return decisionOf(policies, refusal.response, details, refusalCache?.age(refusal))
     const spent = leases?.spend(this.#plan, keys, cost)
-    if (spent === undefined) return undefined
+    if (spent === undefined) {
+      const refusal = this.#cacheable ? refusalCache?.refusal(this.#plan, keys, cost) : undefined
+      return refusal && decisionOf(policies, refusal.response, details, refusalCache?.age(refusal))
+    }
     const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
     if (units > 0) this.#sendConsume(keys, 0, { keys: named, windows }, units).catch(() => undefined) // if this request fails, the next call fails with the cause
     return decisionOf(policies, spent.response, details, spent.elapsed)
@@ -203,13 +203,14 @@ export class RedisLedger implements Ledger {
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
     const leasesVersion = leases?.version ?? 0
+    const charges = leases?.charges ?? 0
     /** Makes the decision, and stores the refusal or the leased units (taken in advance) for later calls. */
     const decide = (response: ScriptResponse): Decision => {
       if (response.elsewhere !== undefined) return decisionOf(plan.policies, response)
       refusalCache?.forgetOtherPlans(plan, keys)
       if (!response.allowed && this.#cacheable)
         refusalCache?.add(plan, keys, cost, response, sentAt, refusalCacheVersion)
-      leases?.answered(plan, keys, response, sentAt, leasesVersion, units !== undefined)
+      leases?.answered(plan, keys, response, sentAt, leasesVersion, charges, units !== undefined)
       if (prefetched !== undefined) tell?.(response) // no caller gets the decision
       return decisionOf(plan.policies, response, details)
     }

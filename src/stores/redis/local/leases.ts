@@ -15,6 +15,7 @@
  */
 import { type Policy, sameDefinition } from '../../../algorithms/index.ts'
 import type { Clock } from '../../../common/index.ts'
+import type { Verb } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
 import type { PolicyReport, ScriptResponse } from '../wire/index.ts'
 import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
@@ -25,8 +26,8 @@ export interface Lease extends CacheEntry {
   readonly response: ScriptResponse
   /** The units of the lease (taken in advance) that are not spent yet. */
   units: number
-  /** Unspent units of the lease that no call may spend, because the key has used more than a policy allows. */
-  owed: number
+  /** By how many units the key is in debt. Redis counts the leased units as used, so only the units above the debt may be spent. */
+  debt: number
   /**
    * How many units are used now beyond the units that `response` counts. The units spent since the response are added. The units of earlier
    * leases that were unspent when the response came are subtracted, because the response counts them as used.
@@ -57,6 +58,8 @@ export class Leases extends KeyCache<Lease> {
   readonly #size: LeaseSize
   /** The last request for a lease (units taken in advance) that Redis has not answered yet, by the keys of its call. */
   readonly #pending = new Map<string, PendingLease>()
+  /** How many charges, settlements and refunds were answered. A call that was sent before the last of them does not know the debt. */
+  charges = 0
   /** The moving average of round trips to Redis, in microseconds. */
   #roundTrip = 0
 
@@ -78,7 +81,7 @@ export class Leases extends KeyCache<Lease> {
   /** Spends leased units (taken in advance) on a call; returns undefined if too few are left. */
   spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
-    if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
+    if (lease === undefined || lease.plan !== plan || lease.units - lease.debt < cost) return undefined
     lease.units -= cost
     lease.spent += cost
     const reports = lease.response.reports.map((report) => ({
@@ -91,18 +94,16 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * Sets aside leased units (taken in advance) of a key that has used more than a policy allows, after a charge: Redis counts the leased
-   * units as used, so only the units above the debt are free. After a refund, units that were set aside may be free again.
+   * Notes the debt of a key that has used more than a policy allows, after a charge, a settlement or a refund.
    * @param plan of the response; the lease may be of another plan
    */
-  owe(plan: PackedPlan, keys: readonly string[], { reports }: ScriptResponse): void {
+  owe(verb: Verb, plan: PackedPlan, keys: readonly string[], { reports }: ScriptResponse): void {
+    if ((verb !== 'charge' && verb !== 'settle' && verb !== 'refund') || reports.length === 0) return
     const lease = this.find(keys)
-    if (lease === undefined) return
-    const debts = reports.map((report, n) => debtOf(plan.policies[n] as Policy, report, lease.plan))
-    const unspent = lease.units + lease.owed
-    const free = Math.max(0, unspent - Math.max(0, ...debts))
-    lease.units = lease.plan === plan ? free : Math.min(lease.units, free)
-    lease.owed = unspent - lease.units
+    if (lease === undefined || (lease.plan !== plan && verb === 'refund')) return
+    const debt = debtUnder(plan, reports, lease.plan)
+    lease.debt = lease.plan === plan ? debt : Math.max(lease.debt, debt)
+    this.charges++
   }
 
   /**
@@ -137,8 +138,7 @@ export class Leases extends KeyCache<Lease> {
     const held = this.find(keys)
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
-    const extra =
-      this.#size.ahead(name, cost, now, this.#roundTrip) - (held === undefined ? 0 : held.units + held.owed) - room
+    const extra = this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
     // Without a request, the verdict of a shadow policy is not known.
     if (extra < 1 || plan.policies.some(({ shadow }) => shadow)) return 0
     // A key without a lease gets none in place of the lease of another key, whose unspent units would be lost.
@@ -167,6 +167,7 @@ export class Leases extends KeyCache<Lease> {
    * @param sent the local time at which the request was sent, in microseconds
    * @param version the `version` of this cache when the request was sent. If `version` has changed since then, the lease is
    *   not stored
+   * @param charges `charges` when the request was sent
    * @param asked true if the request asked for a lease
    */
   answered(
@@ -175,25 +176,42 @@ export class Leases extends KeyCache<Lease> {
     response: ScriptResponse,
     sent: number,
     version: number,
+    charges: number,
     asked: boolean,
   ): void {
-    if (response.lease === undefined && this.find(keys)?.plan === plan) this.owe(plan, keys, response)
+    const lease = this.find(keys)
+    const isNewer = lease?.plan === plan && charges === this.charges
+    if (isNewer && lease.debt > 0) lease.debt = Math.min(lease.debt, debtUnder(plan, response.reports, plan))
     if (!asked) return
     const now = this.clock()
     this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
     if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
     if (response.lease === undefined || version !== this.version) return
     const held = this.find(keys)
-    const before = held?.plan === plan ? held.units + held.owed : 0
+    const [before, debt] = held?.plan === plan ? [held.units, held.debt] : [0, 0]
     const units = response.lease.units + before
     const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
-    this.set(keys, { plan, response, units, owed: 0, spent: -before, from: sent, until, version })
+    this.set(keys, {
+      plan,
+      response,
+      units,
+      debt,
+      spent: -before,
+      from: sent,
+      until,
+      version,
+    })
   }
 }
 
+/** By how many units a key is in debt under the policies of the leased plan, by a response under another or the same plan. */
+function debtUnder({ policies }: PackedPlan, reports: readonly PolicyReport[], leased: PackedPlan): number {
+  return Math.max(0, ...reports.map((report, n) => debtOf(policies[n] as Policy, report, leased)))
+}
+
 /**
- * By how many units a key is in debt under a policy of the lease. The response of a plan in which the policy has other numbers does not show
- * the debt: if that plan has no unit left, the debt may be of any size.
+ * By how many units a key is in debt under one policy. The response of a plan in which the policy has other numbers does not show the debt:
+ * if that plan has no unit left, the debt may be of any size.
  */
 function debtOf(policy: Policy, { used, remaining }: PolicyReport, { policies }: PackedPlan): number {
   const leased = policies.find(({ name }) => name === policy.name)
