@@ -153,7 +153,7 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
     if (next === undefined) return check(request, response)
     // The promise is not returned, because Restify would call the next handler when it is fulfilled, also for a refused request.
     if ('startHandlerTimer' in request && isOfRestify(next)) handleInRestify(request, response, next)
-    else void guard.handle(request, response, next)
+    else holdBack(response, next, guard.handle(request, response, next))
     return undefined
   }
   // Restify counts a request as in flight until a handler calls `next`. After a response, `next(false)` ends the request.
@@ -168,6 +168,19 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
     else end()
   }
   return handler as NodeHandler
+}
+
+/**
+ * Keeps h3 1 (of Nuxt) from the next handler until the decision. Its `fromNodeMiddleware` calls `next` when the response closes, so also if
+ * the client leaves before the decision. It adds these listeners as soon as the middleware has returned undefined.
+ */
+function holdBack(response: NodeResponse, next: (error?: unknown) => void, decision: unknown): void {
+  if (!isPromise(decision)) return
+  queueMicrotask(() => {
+    if (!response.listeners('close').includes(next)) return
+    for (const event of ['close', 'error']) response.off(event, next)
+    void decision.then(() => nodeResponse.left?.(response) || response.once('close', next))
+  })
 }
 
 /**

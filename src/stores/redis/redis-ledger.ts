@@ -202,8 +202,7 @@ export class RedisLedger implements Ledger {
     const sentAt = (clock ?? monotonicClock)()
     refusalCache?.forgetOtherPlans(plan, keys)
     const refusalCacheVersion = refusalCache?.version ?? 0
-    const leasesVersion = leases?.version ?? 0
-    const charges = leases?.charges ?? 0
+    const [leasesVersion, charges] = [leases?.version ?? 0, leases?.charges ?? 0]
     /** Makes the decision, and stores the refusal or the leased units (taken in advance) for later calls. */
     const decide = (response: ScriptResponse): Decision => {
       if (response.elsewhere !== undefined) return decisionOf(plan.policies, response)
