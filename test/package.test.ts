@@ -65,11 +65,11 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 616 kB, and unpacks to 2,520 kB, of which ES modules and declarations are 1,440 kB', () => {
+  test('is at most 618 kB, and unpacks to 2,520 kB, of which ES modules and declarations are 1,445 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
-    expect(packed.size).toBeLessThan(616_000)
+    expect(packed.size).toBeLessThan(618_000)
     expect(packed.unpackedSize).toBeLessThan(2_520_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_440_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_445_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {
