@@ -137,6 +137,35 @@ describe('@fastify/rate-limit', () => {
     if (options.exponentialBackoff !== true || own === undefined) expect(await client.keys('*')).toEqual(keys)
   })
 
+  test('limits that the application makes have one count, in each process and in each request', async () => {
+    const play = async (plugin: FastifyPluginAsync<RateLimitPluginOptions>) => {
+      const statuses: number[] = []
+      for (const paths of [['/beta', '/login'], ['/login']]) {
+        const app = fastify()
+        await app.register(plugin, { global: false, redis: client })
+        for (const path of paths) {
+          const preHandler = app.rateLimit({ max: 3, timeWindow: '1 minute' })
+          app.get(path, { preHandler: preHandler as never }, async () => 'ok')
+        }
+        app.get('/inside', async (request, reply) => {
+          const { isExceeded } = (await app.createRateLimit({ max: 9, timeWindow: '1 minute' })(request)) as {
+            isExceeded?: boolean
+          }
+          return reply.code(isExceeded ? 429 : 200).send('ok')
+        })
+        for (const path of ['/login', '/login', ...paths, '/inside', '/inside']) {
+          statuses.push((await app.inject(path)).statusCode)
+        }
+        await app.close()
+      }
+      return statuses
+    }
+    const expected = await play(fastifyOriginal as never)
+    await client.flushall()
+    expect(await play(fastifyCompat as never)).toEqual(expected)
+    expect(expected).toContain(429)
+  })
+
   test('a function for the window: the first request of a window says how long it is', async () => {
     const options = () => {
       let window = 30_000

@@ -103,13 +103,14 @@ async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   }
 }
 
-let unnamed = 0
-
-/** The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. */
+/**
+ * The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. As in the
+ * original on Redis, all limits of `rateLimit()` and `createRateLimit()` have one name, so all processes share it.
+ */
 function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): string {
   if (route === undefined) return nameSpace
   const { method, url } = route
-  return `${nameSpace}:${url === undefined ? `handler ${++unnamed}` : `${[method].flat().join()}${url}`}`
+  return `${nameSpace}:${url === undefined ? 'handlers' : `${[method].flat().join()}${url}`}`
 }
 
 export class CannotRead extends Error {}
