@@ -130,13 +130,18 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     complete: ({ finalized }) => finalized,
     ended(context, done, answered) {
       let behind: Response | undefined
-      answerOf(context).tell = (response) => {
+      let threw = false
+      answerOf(context).tell = (response, isError = false) => {
         behind = response
+        threw = isError
         answered?.(response.status)
       }
       // An inner request may ask for the same path as the outer request, whose response of node:http has another status.
       const ended = (status: number, aborted: boolean) => {
-        const response = behind ?? (context.finalized ? context.res : undefined)
+        const last = context.finalized ? context.res : undefined
+        // On Node, the sent status is that of `onError` for an error, unless other code has replaced the failure by a success.
+        const isAnswered = threw && status >= 400 && nodeResponse(context) !== undefined
+        const response = isAnswered ? (last?.status === status ? last : undefined) : (behind ?? last)
         // After an error that no `onError` has answered, the context has no response.
         const sent = response ?? (isStatus(status) && status >= 200 ? new Response(null, { status }) : undefined)
         done(statusOf(response, status), aborted, withResponse(context, sent))

@@ -81,10 +81,8 @@ function handlerOf(guard: Pick<Guard<Context, Context>, 'check'>): Handler {
       await answer.make(next)
     } catch (error) {
       const failed = answer ?? answerOf(context) // a function in the options may throw after units were taken
-      const known = statusOfError(error)
-      const status = known ?? 500
-      // On Node, the response that `onError` makes of other errors is known at the end.
-      if (known !== undefined || failed.awaited) tell?.(new Response(null, { status }))
+      const status = statusOfError(error)
+      tell?.(new Response(null, { status }), true)
       failed.end(status, false)
       throw error
     }
@@ -107,12 +105,12 @@ const checks = {
 }
 
 /**
- * The status of an `HTTPException`. Undefined for another error. Errors pass the limit before Hono answers them only behind `every`, `some`
+ * The status of an `HTTPException`, or 500 for another error. Errors pass the limit before Hono answers them only behind `every`, `some`
  * and `except` of `hono/combine`, or if they are no Error.
  */
-function statusOfError(error: unknown): number | undefined {
+function statusOfError(error: unknown): number {
   const { status, getResponse } = Object(error) as { readonly status?: unknown; readonly getResponse?: unknown }
-  return typeof getResponse === 'function' && isStatus(status) && status >= 200 ? status : undefined
+  return typeof getResponse === 'function' && isStatus(status) && status >= 200 ? status : 500
 }
 
 /** The error if the middleware runs in an old version of Hono, or in another framework. */

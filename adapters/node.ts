@@ -153,7 +153,14 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
     if (next === undefined) return check(request, response)
     // The promise is not returned, because Restify would call the next handler when it is fulfilled, also for a refused request.
     if ('startHandlerTimer' in request && isOfRestify(next)) handleInRestify(request, response, next)
-    else holdBack(response, next, guard.handle(request, response, next))
+    else {
+      let passedOn = false
+      const decision = guard.handle(request, response, (error) => {
+        passedOn = true
+        next(error)
+      })
+      if (isPromise(decision)) holdBack(response, next, decision, () => passedOn)
+    }
     return undefined
   }
   // Restify counts a request as in flight until a handler calls `next`. After a response, `next(false)` ends the request.
@@ -174,12 +181,16 @@ function handlerOf(guard: Pick<Guard<NodeRequest, NodeResponse>, 'check' | 'hand
  * Keeps h3 1 (of Nuxt) from the next handler until the decision. Its `fromNodeMiddleware` calls `next` when the response closes, so also if
  * the client leaves before the decision. It adds these listeners as soon as the middleware has returned undefined.
  */
-function holdBack(response: NodeResponse, next: (error?: unknown) => void, decision: unknown): void {
-  if (!isPromise(decision)) return
+function holdBack(
+  response: NodeResponse,
+  next: (error?: unknown) => void,
+  decision: Promise<unknown>,
+  passedOn: () => boolean,
+): void {
   queueMicrotask(() => {
-    if (!response.listeners('close').includes(next)) return
+    if (!response.listeners?.('close').includes(next)) return
     for (const event of ['close', 'error']) response.off(event, next)
-    void decision.then(() => nodeResponse.left?.(response) || response.once('close', next))
+    void decision.then(() => passedOn() || nodeResponse.left?.(response) || response.once('close', next))
   })
 }
 

@@ -42,8 +42,11 @@ export class Answer {
   response: Response | undefined
   /** True after the fields were set on a response. If a limiter then decides on the same Request again, it gets a new Answer. */
   used = false
-  /** Tells the limit that has decided last the response of the handler behind it. Middleware around the limit may send another response. */
-  tell: ((response: Response) => void) | undefined
+  /**
+   * Tells the limit that has decided last the response of the handler behind it, or the status of an error. Middleware around the limit may
+   * send another response.
+   */
+  tell: ((response: Response, isError?: boolean) => void) | undefined
   /** The work that limits have begun since they know the response behind them. Undefined if none has begun any. */
   told: Promise<unknown> | undefined
   /** True for SvelteKit, which leaves a body unread if it answers with status 304, whatever the method. */

@@ -51,15 +51,12 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
     const { scope } = policy
     const entries = chainOf(scope)?.entries ?? []
     const at = replacementAt(plan, scope, entries)
-    if (at === -1 || isClosed(policy, entries[at])) policies.push(changed(policy, entries, entries.length, effect))
-    if (at !== -1 && !replaced.has(scope)) {
+    if (at === -1) policies.push(changed(policy, entries, entries.length, effect))
+    else if (!replaced.has(scope)) {
       const { record, policies: others = [] } = entries[at] as Entry
-      const isGiven = ({ name }: Policy) =>
-        !plan.some((each) => each.scope === scope && each.name === name && isClosed(each, entries[at]))
-      const given = others.filter(isGiven)
-      if (given.length > 0) effect.applied.add(record)
+      effect.applied.add(record)
       replaced.add(scope)
-      policies.push(...given.map((each) => changed(each, entries, at, effect)))
+      policies.push(...others.map((each) => changed(each, entries, at, effect)))
     }
   }
   return { policies, applied: [...effect.applied], renamed: replaced.size > 0, misfit: effect.misfit }
@@ -71,6 +68,9 @@ export function derivePolicies(plan: readonly Policy[], chainOf: (scope: string)
  */
 function replacementAt(plan: readonly Policy[], scope: string, entries: readonly Entry[]): number {
   const at = entries.findIndex((entry) => entry.policies !== undefined)
+  // Only an override of the key itself opens a plan that admits nobody.
+  const isClosed = (policy: Policy) => policy.scope === scope && policy.limit === 0 && !policy.shadow
+  if (entries[at]?.record.key === undefined && plan.some(isClosed)) return -1
   if (at <= 0) return at
   const names = entries[at]?.policies?.map(({ name }) => name)
   const gone = plan.filter((policy) => policy.scope === scope && !names?.includes(policy.name))
@@ -78,11 +78,6 @@ function replacementAt(plan: readonly Policy[], scope: string, entries: readonly
   const effect: Effect = { applied: new Set(), misfit: undefined }
   for (const policy of gone) changed(policy, before, at, effect)
   return effect.applied.size === 0 ? at : -1
-}
-
-/** True for a policy that admits nobody, and stays beside the policies of this override: only an override of the key itself opens it. */
-function isClosed({ limit, shadow }: Policy, entry: Entry | undefined): boolean {
-  return limit === 0 && !shadow && entry?.record.key === undefined
 }
 
 /**
