@@ -15,7 +15,7 @@ function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
-/** Returns the counter of hits for one limit of the plugin. A limit with `routeInfo` (of a route or a handler) has its own hits. */
+/** Returns the counter of hits for one limit of the plugin. A limit of a route has its own hits, and in memory also a limit that the application makes. */
 export type CountingOf = (settings: Settings) => Counting
 
 /**

@@ -187,20 +187,10 @@ export class Leases extends KeyCache<Lease> {
     this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
     if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
     if (response.lease === undefined || version !== this.version) return
-    const held = this.find(keys)
-    const [before, debt] = held?.plan === plan ? [held.units, held.debt] : [0, 0]
+    const [before, debt] = lease?.plan === plan ? [lease.units, lease.debt] : [0, 0]
     const units = response.lease.units + before
-    const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
-    this.set(keys, {
-      plan,
-      response,
-      units,
-      debt,
-      spent: -before,
-      from: sent,
-      until,
-      version,
-    })
+    const until = Math.min(sent + response.lease.life, lease?.until ?? Infinity)
+    this.set(keys, { plan, response, units, debt, spent: -before, from: sent, until, version })
   }
 }
 
