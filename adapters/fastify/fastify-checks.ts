@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { HeadgateError } from '../../src/common/index.ts'
-import { createGuard, type GuardOptions } from '../../src/http/index.ts'
+import { HeadgateError, warnOnce } from '../../src/common/index.ts'
+import { createGuard, type GuardOptions, routeName } from '../../src/http/index.ts'
+import { isLocal, type Store } from '../../src/stores/contract/index.ts'
 import { fastifyFramework, tooOldFastify } from './fastify-framework.ts'
 
 /** @throws HeadgateError if the plugin was used as a hook, or as the middleware of another framework */
@@ -30,6 +31,22 @@ export function checkRoute({ method, url, ...route }: RouteOptions, key: string)
     'HEADGATE_OPTION',
     `The limit of the route ${[method].flat().join(', ')} ${url} is never read: it is in ${outside ?? `config.${misspelled}`}. ` +
       `Write config: { ${key}: '5/1m' }. If other code reads it, give the plugin another configKey.`,
+  )
+}
+
+/**
+ * Warns of routes whose own limits count in the memory of this process, although the limit around them is in a store for several processes.
+ * @param store the store of the limit around the routes
+ */
+export function warnOfOwnStores(routes: readonly RouteOptions[], store: Store | undefined, key: string): void {
+  const [route] = routes
+  if (route === undefined || store === undefined || isLocal(store)) return
+  const others = routes.length === 1 ? '' : ` and ${routes.length - 1} more`
+  warnOnce(
+    'HEADGATE_ROUTE_STORE',
+    `The limit of the route ${routeName(route.method, route.url)}${others} has no store, so each process counts apart. The limit around ` +
+      `it has a store, which a route with its own policies does not inherit. Write config: { ${key}: { policies: '5/1m', name: 'login', ` +
+      'store } }. If each process shall count apart, write store: memoryStore().',
   )
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { HeadgateError } from '../../src/common/index.ts'
 import { changesLimit, createGuard, type Guard, type GuardOptions, routeName } from '../../src/http/index.ts'
+import { RateLimiter } from '../../src/limiter/index.ts'
 import { limitIn, type OwnLimit, routeMark } from './fastify-configured-routes.ts'
 import { fastifyFramework } from './fastify-framework.ts'
 
@@ -73,8 +74,18 @@ export class RouteGuards {
     if (config[wrongChange] !== undefined) throw config[wrongChange]
     if (guardOfRoute in config) return config[guardOfRoute]
     if (own === undefined) return this.#everywhere
-    const id = idOf(config, config.method ?? 'GET', config.url ?? '')
+    const id = idOf(config)
     return this.#known(id, own) ?? this.#make(id, own)
+  }
+
+  /**
+   * True if the route's own limit, made here, counts in a memory store that no option names.
+   * @throws HeadgateError if the limit of the route is invalid
+   */
+  countsApart(config: DeclaredConfig): boolean {
+    const guard = this.of(config)
+    const made = this.#guards.get(idOf(config))
+    return made !== undefined && made.guard === guard && !changesLimit(made.own) && !givesStore(made.own)
   }
 
   #known(id: object | string, own: OwnLimit): FastifyGuard | undefined {
@@ -103,7 +114,16 @@ export class RouteGuards {
 /** The config of a route, to which Fastify has added the method and the URL. */
 type DeclaredConfig = FastifyContextConfig & { method?: Methods; url?: string }
 
-function idOf(config: FastifyContextConfig, method: Methods, url: string): object | string {
+/** True if a limit is a limiter, or has a limiter or a store. */
+function givesStore(own: OwnLimit): boolean {
+  return typeof own === 'object' && (own instanceof RateLimiter || 'limiter' in own || 'store' in own)
+}
+
+function idOf(
+  config: DeclaredConfig,
+  method: Methods = config.method ?? 'GET',
+  url = config.url ?? '',
+): object | string {
   return config[routeMark] ?? sharedName(method, url)
 }
 

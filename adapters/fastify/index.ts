@@ -24,6 +24,7 @@ import {
   checkVersion,
   decorate,
   isChecked,
+  warnOfOwnStores,
 } from './fastify-checks.ts'
 import { limitIn, routesOf } from './fastify-configured-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
@@ -170,11 +171,13 @@ function install(
     decorate(app)
     app.addHook('onReady', (ready) => {
       try {
-        for (const route of routesOf(app)) {
+        const limited = routesOf(app).filter((route) => {
           checkRoute(route, configKey)
-          const { config = {} } = route
-          if (limitIn(config, configKey) !== undefined) routes.of(config) // throws if the limit is invalid
-        }
+          return limitIn(route.config, configKey) !== undefined
+        })
+        // This also makes each limit, and so throws if a limit is invalid. A HEAD route has the limit of its GET route.
+        const apart = limited.filter(({ config = {}, method }) => routes.countsApart(config) && method !== 'HEAD')
+        warnOfOwnStores(apart, guard?.limiter.store, configKey)
       } catch (error) {
         ready(error as Error)
         return

@@ -155,4 +155,34 @@ Module({
 })(AppModule)
 await NestFactory.createApplicationContext(AppModule, { logger: false })`,
   },
+  HEADGATE_ROUTE_STORE: {
+    meaning:
+      'A route of Fastify has its own policies and no store, and the limit around the route has a store for several processes.',
+    cause:
+      'A route with its own policies does not inherit the store. Each process then counts the requests of the route apart, so a fleet of N processes admits N times the limit.',
+    fix: 'Write `name` and `store` at the route. If each process shall count apart, write `store: memoryStore()`.',
+    wrong: `import fastify from 'fastify'
+import { rateLimit } from 'headgate/fastify'
+import { redisStore } from 'headgate/redis'
+import { Redis } from 'ioredis'
+
+const client = new Redis({ lazyConnect: true }).on('error', console.error)
+const store = redisStore({ client })
+const app = fastify()
+await app.register(rateLimit({ name: 'api', policies: '100/15m', store }))
+app.post('/login', { config: { rateLimit: '5/1m' } }, async () => 'hello')
+await app.ready()`,
+    right: `import fastify from 'fastify'
+import { rateLimit } from 'headgate/fastify'
+import { redisStore } from 'headgate/redis'
+import { Redis } from 'ioredis'
+
+const client = new Redis({ lazyConnect: true }).on('error', console.error)
+const store = redisStore({ client })
+const app = fastify()
+await app.register(rateLimit({ name: 'api', policies: '100/15m', store }))
+const login = { policies: '5/1m', name: 'login', store }
+app.post('/login', { config: { rateLimit: login } }, async () => 'hello')
+await app.ready()`,
+  },
 }

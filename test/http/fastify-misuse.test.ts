@@ -1,9 +1,10 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/fastify/index.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
-import { byRoute } from '../../src/index.ts'
+import { byRoute, memoryStore, RateLimiter } from '../../src/index.ts'
+import { asyncStore } from '../support/async-store.ts'
 import { get } from '../support/frameworks.ts'
 
 /** Ways to set up Fastify that left a route without its limit, or with two. */
@@ -146,4 +147,51 @@ test('a limit beside false is an error, because false limits nothing', () => {
   }
   expect(() => rateLimit(false, { limit: 2 } as never)).toThrow('limits nothing')
   expect(() => rateLimit(false, { keys: { user: () => 'a' }, count: 'failures', delay: { max: '1s' } })).not.toThrow()
+})
+
+describe('a route with its own policies below a limit with a store for several processes', () => {
+  const around = () => ({ name: 'api', policies: '100/1h', store: asyncStore(memoryStore()) })
+  /** The warnings of an application with these limits of routes. */
+  async function warnings(limits: readonly unknown[], limit: object | string | false = around()) {
+    app = fastify()
+    await app.register(rateLimit(limit as never))
+    limits.forEach((own, n) => {
+      app.get(`/${n}`, { config: { rateLimit: own as never } }, async () => 'ok')
+    })
+    await app.ready()
+    await app.close()
+    return warned.mock.calls.map(([message, options]) => [message, (options as { code?: string }).code] as const)
+  }
+
+  test('gives one warning if it has no store, because each process then counts it apart', async () => {
+    const given = await warnings(['5/1m', { cost: 2 }, { policies: '7/1m' }, { limit: 8, window: '1m' }])
+    expect(given).toEqual([
+      [expect.stringContaining('the route GET /0 and 2 more has no store'), 'HEADGATE_ROUTE_STORE'],
+    ])
+    expect(await warnings(['5/1m'])).toHaveLength(1)
+  })
+
+  test('gives no warning if it has a store or a limiter, or changes the limit around it, or has no limit', async () => {
+    const policies = '5/1m'
+    const given = { policies, name: 'given', store: asyncStore(memoryStore()) }
+    const apart = { policies, store: memoryStore() }
+    const limiter = new RateLimiter({ policies })
+    expect(await warnings([given, apart, limiter, { limiter }, { cost: 2 }, {}, false])).toEqual([])
+  })
+
+  test.each(['100/1h', { policies: '100/1h', store: memoryStore() }, false] as const)(
+    'gives no warning below %j, which counts in this process',
+    async (limit) => expect(await warnings(['5/1m'], limit)).toEqual([]),
+  )
+
+  test('gives no warning if a limit in a memory store is registered between the two', async () => {
+    app = fastify()
+    await app.register(rateLimit(around()))
+    await app.register(async (inner) => {
+      await inner.register(rateLimit('50/1h'))
+      inner.get('/', { config: { rateLimit: '5/1m' } }, async () => 'ok')
+    })
+    await app.ready()
+    expect(warned).not.toHaveBeenCalled()
+  })
 })
