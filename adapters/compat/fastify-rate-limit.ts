@@ -10,8 +10,8 @@
  *   `timeWindow`.
  * - With `redis`, `redisStore` counts the hits, under other keys of Redis than the original. So hits that the original counted in Redis
  *   do not count after the import has changed. A call of Redis fails after a second. With `continueExceeding`, `exponentialBackoff` or
- *   a function as `timeWindow`, the keys of Redis are those of the original. With a store of headgate, `continueExceeding` and
- *   `exponentialBackoff` are an error: use a penalty of headgate instead.
+ *   a function as `timeWindow`, and for limits of `rateLimit()` and `createRateLimit()`, the keys of Redis are those of the original. With a
+ *   store of headgate, `continueExceeding` and `exponentialBackoff` are an error: use a penalty of headgate instead.
  * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If `timeWindow` is a
  *   function that returns no duration, the request fails.
  * - With `cache: 0`, the memory store holds a million keys. An object that `keyGenerator` returns is converted to text.

@@ -166,6 +166,30 @@ describe('@fastify/rate-limit', () => {
     expect(expected).toContain(429)
   })
 
+  test('limits that the application makes with windows of two lengths: the first request of a client begins the window of both', async () => {
+    const play = async (plugin: FastifyPluginAsync<RateLimitPluginOptions>) => {
+      const app = fastify()
+      await app.register(plugin, { global: false, redis: client })
+      for (const [path, max, timeWindow] of [
+        ['/orders', 3, '1 minute'],
+        ['/prices', 6, '2 minutes'],
+      ] as const) {
+        app.get(path, { preHandler: app.rateLimit({ max, timeWindow }) as never }, async () => 'ok')
+      }
+      const answers: unknown[] = []
+      for (const path of '/orders /prices /orders /prices /orders /prices /prices /orders'.split(' ')) {
+        const { statusCode, headers } = await app.inject(path)
+        answers.push([path, statusCode, headers['x-ratelimit-remaining'], Number(headers['x-ratelimit-reset']) <= 60])
+      }
+      await app.close()
+      return answers
+    }
+    const expected = await play(fastifyOriginal as never)
+    await client.flushall()
+    expect(await play(fastifyCompat as never)).toEqual(expected)
+    expect(expected.at(-1)).toEqual(['/orders', 429, '0', true])
+  })
+
   test('a function for the window: the first request of a window says how long it is', async () => {
     const options = () => {
       let window = 30_000

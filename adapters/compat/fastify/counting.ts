@@ -1,4 +1,3 @@
-import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { getOrInsert, HeadgateError, isPromise, ownText, wallClock } from '../../../src/common/index.ts'
 import type { RateLimiter } from '../../../src/limiter/index.ts'
@@ -87,7 +86,10 @@ function changingInMemory(settings: Settings): Counting {
   }
 }
 
-/** Counts hits in Redis: by a script if refusals make windows longer or a function returns their length, else by `redisStore`. */
+/**
+ * Counts hits in Redis: by a script if refusals make windows longer, if a function returns their length, or for limits that the application
+ * makes, else by `redisStore`.
+ */
 async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
@@ -96,21 +98,33 @@ async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
   return (settings) => {
     const { routeInfo } = settings
-    const name = nameIn(nameSpace, routeInfo)
-    if (!changesWindows(settings)) return inStore((window) => countersOn(store, name, window))
+    if (!changesWindows(settings) && !isMadeByApplication(settings)) {
+      const name = nameIn(nameSpace, settings)
+      return inStore((window) => countersOn(store, name, window))
+    }
     const prefix = routeInfo === undefined ? nameSpace : `${nameSpace}${routeInfo.method}${routeInfo.url}-`
     return changingInRedis(redis, prefix, settings)
   }
 }
 
 /**
- * The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. As in the
- * original on Redis, all limits of `rateLimit()` and `createRateLimit()` have one name, so all processes share it.
+ * True for a limit of `rateLimit()` or `createRateLimit()`. In Redis, all these limits share their counts, as in the original. The first hit
+ * of a key says when the window ends, for all of them.
  */
-function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): string {
-  if (route === undefined) return nameSpace
-  const { method, url } = route
-  return `${nameSpace}:${url === undefined ? 'handlers' : `${[method].flat().join()}${url}`}`
+function isMadeByApplication({ routeInfo }: Settings): boolean {
+  return routeInfo !== undefined && routeInfo.url === undefined
+}
+
+/**
+ * The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. Limits that the
+ * application makes share their counts if their windows have the same length.
+ */
+function nameIn(nameSpace: string, settings: Settings): string {
+  const { routeInfo, timeWindow } = settings
+  if (routeInfo === undefined) return nameSpace
+  const { method, url } = routeInfo
+  if (!isMadeByApplication(settings)) return `${nameSpace}:${[method].flat().join()}${url}`
+  return `${nameSpace}:handlers${typeof timeWindow === 'number' ? `-${timeWindow}` : ''}`
 }
 
 export class CannotRead extends Error {}
@@ -138,7 +152,7 @@ export async function countingOf(settings: Settings): Promise<CountingOf> {
   if (isHeadgateStore(store)) {
     return (own) => {
       if (extendsWindows(own)) throw needsOtherStore()
-      const name = nameIn(nameSpace, own.routeInfo)
+      const name = nameIn(nameSpace, own)
       return inStore((window) => countersOn(store, name, window))
     }
   }
