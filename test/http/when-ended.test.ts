@@ -381,6 +381,20 @@ describe('what whenEnded says', () => {
     expect(ends).toEqual(['200 aborted'])
   })
 
+  test('of a large body to a client that resets the connection while it sends a body that nobody reads: aborted', async () => {
+    const { port, ends } = await record(1, (response) => void response.end(Buffer.alloc(32 << 20)))
+    for (let n = 1; n <= 5; n++) {
+      const socket = connectTcp(port, '127.0.0.1').on('error', () => undefined)
+      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${(2 << 20) + 1}\r\n\r\n`)
+      socket.write(Buffer.alloc(2 << 20))
+      await once(socket, 'readable')
+      await setTimeout(50)
+      socket.resetAndDestroy()
+      await until(() => ends.length === n)
+    }
+    expect(ends).toEqual(Array(5).fill('200 aborted'))
+  })
+
   test('of a response to HEAD whose client leaves while the application writes a body: its status', async () => {
     const { port, ends } = await record(1, (response) => (response as never as ServerResponse).flushHeaders())
     const socket = connectTcp(port, '127.0.0.1')

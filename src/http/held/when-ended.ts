@@ -1,6 +1,8 @@
 /** The part of a socket that `whenEnded` uses. */
 interface EndingSocket {
   readonly destroyed: boolean
+  /** The error that has ended the socket. Null if there was none. */
+  readonly errored?: Error | null
   once(event: 'close', listener: () => void): unknown
 }
 
@@ -150,8 +152,10 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   const stop = socket?.once === undefined ? undefined : whenLeft(socket, end)
   response.once('finish', () => {
     stop?.()
-    // If the client disconnects while written data waits to be sent, Node 20 and 22 emit 'finish' too, after the socket was destroyed.
-    end(response.req?.socket?.destroyed === true)
+    // If the client disconnects while written data waits to be sent, Node emits 'finish' too: after the socket was destroyed (Node 20
+    // and 22), or after the write has failed.
+    const { destroyed = false, errored = null } = response.req?.socket ?? {}
+    end(destroyed || errored !== null)
   })
   // The whole response to HEAD is its head. The client may close the connection while the application still writes a body.
   const isHead = response.req?.method === 'HEAD' && response.socket !== null
