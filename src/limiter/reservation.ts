@@ -42,9 +42,9 @@ export function settleAlike(reservation: Reservation, candidate: MaybePromise<Re
 
 /**
  * `settle` for the adapters of frameworks: corrects the cost, but `concurrency` units stay taken until `release`.
- * @param actual undefined if the reserved cost is the actual cost. Such a call is needed only for a penalty with `on: 'spent'`
+ * @param actual `'reserved'` if the reserved cost is the actual cost. Such a call is needed only for a penalty with `on: 'spent'`
  */
-export function settleAndHold(reservation: Reservation, actual: Units | undefined): MaybePromise<unknown> {
+export function settleAndHold(reservation: Reservation, actual: Units | 'reserved'): MaybePromise<unknown> {
   return settleAndHoldBy(reservation, actual)
 }
 
@@ -163,11 +163,11 @@ export class Reservation {
     return this.#corrected !== undefined
   }
 
-  #settleAndHold(actual: Units | undefined): MaybePromise<unknown> {
-    const corrections = this.#corrections(actual ?? {})
+  #settleAndHold(actual: Units | 'reserved'): MaybePromise<unknown> {
+    const corrections = this.#corrections(actual === 'reserved' ? {} : actual)
     if (this.#settled || (this.#corrected !== undefined && this.#corrected !== 'reserved')) return undefined
     const open = corrections.map((units, n) => (this.#isCorrected(n) ? undefined : units))
-    this.#corrected = actual ?? 'reserved'
+    this.#corrected = actual
     const settled = this.#apply((n) => open[n], false)
     this.#alike((candidate) => candidate.#settleAndHold(actual))
     return settled

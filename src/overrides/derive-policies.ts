@@ -87,13 +87,17 @@ function replacementAt(plan: readonly Policy[], scope: string, entries: readonly
  */
 function changed(policy: Policy, entries: readonly Entry[], before: number, effect: Effect): Policy {
   // A penalty has no quota, a counter has no limit, and a policy with the limit 0 refuses every call on purpose.
-  if (policy.algorithm.punishes || isCounter(policy) || policy.limit === 0) return policy
+  if (policy.algorithm.punishes || (isCounter(policy) && policy.countRefused) || policy.limit === 0) return policy
   const records = entries.map(({ record }) => record)
   const isNamed = (record: OverrideRecord) => record.policy === policy.name
-  const numbers = records.slice(0, before).filter((record) => isNamed(record) && record.scale === undefined)
+  // Another policy with the limit of a counter counts customers that have no limit: an override may limit them, but has nothing to add to.
+  const isNumber = ({ limit, scale }: OverrideRecord) =>
+    scale === undefined && (limit !== undefined || !isCounter(policy))
+  const numbers = records.slice(0, before).filter((record) => isNamed(record) && isNumber(record))
   const scales = records.filter((record) => record.scale !== undefined && (isNamed(record) || !record.policy))
   scales.sort((a, b) => (a.scale as number) - (b.scale as number)) // the smallest scale first
-  return underFirst(scales, underFirst(numbers, policy, effect), effect)
+  const limited = underFirst(numbers, policy, effect)
+  return limited === policy && isCounter(policy) ? policy : underFirst(scales, limited, effect)
 }
 
 /**

@@ -73,7 +73,7 @@ export const spentPenaltyCases: StoreCases = {
     })
     const kept = async (key: string, cost: number) => {
       const reservation = await limiter.reserve(key, { cost })
-      await settleAndHold(reservation, undefined)
+      await settleAndHold(reservation, 'reserved')
       return reservation
     }
     const used = async (key: string) => (await limiter.peek(key)).policies.map((policy) => policy.used)

@@ -177,8 +177,9 @@ contract((app) => {
       {
         handle: async (decision) => {
           const codes = []
-          for (const bad of [-1, 0.5, Number.NaN]) codes.push(await decision?.settle?.(bad).catch(({ code }) => code))
-          expect(codes).toEqual(['HEADGATE_COST', 'HEADGATE_COST', 'HEADGATE_COST'])
+          const wrong = [-1, 0.5, Number.NaN, undefined, null, '3'] as number[]
+          for (const bad of wrong) codes.push(await decision?.settle?.(bad).catch(({ code }) => code))
+          expect(codes).toEqual(wrong.map(() => 'HEADGATE_COST'))
           await decision?.settle?.(1)
           return 200
         },

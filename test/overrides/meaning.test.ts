@@ -208,6 +208,17 @@ describe('numbers', () => {
     })
   })
 
+  test('a quota with the limit of a counter, which counts customers without a limit, is limited by a limit alone', async () => {
+    const counted = calendarWindow({ name: 'month', limit: 2 ** 52, every: 'month' })
+    const plan = new RateLimiter({ policies: month(), store: store() }).withPlan(counted)
+    for (const change of [{ scale: 0.1 }, { policy: 'month', add: 5 }]) await plan.override('*', change)
+    expect((await plan.consume('acme')).limit).toBe(2 ** 52)
+    const { effective } = await plan.override('acme', { policy: 'month', limit: 1000 })
+    expect(effective).toBe(true)
+    expect(await plan.consume('acme', { cost: 100 })).toMatchObject({ allowed: false, limit: 100, remaining: 99 })
+    expect((await plan.consume('other')).limit).toBe(2 ** 52)
+  })
+
   test('policies for all keys open no plan with a limit of 0', async () => {
     const plan = (limit: number) => slidingWindow({ name: 'hour', limit, window: '1h' })
     const limiter = new RateLimiter({ policies: plan(1000), store: store() })

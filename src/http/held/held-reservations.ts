@@ -191,7 +191,7 @@ export class HeldReservations<Request, Response> {
     const inFlight = this.#inFlight
     const spends = this.#spends && (counts !== undefined || !this.#settles) // otherwise, the call of `settle` sets the spent units
     const spendsNow = spends && counts === undefined && !replaceable // nothing can give units back any more
-    if (spendsNow) keepWorking(this.correct(held, undefined))
+    if (spendsNow) keepWorking(this.correct(held, 'reserved'))
     const needsClient = enforced && (inFlight !== undefined || this.#settles)
     const left = needsClient && this.#framework.left?.(held.response) === true
     if (left && this.#settles && counts === undefined) keepWorking(this.giveBack(held))
@@ -201,12 +201,12 @@ export class HeldReservations<Request, Response> {
     const done = (status: number, aborted: boolean, context?: Request & Response) => {
       if (held.replaced) return
       if (counts !== undefined && !aborted) keepWorking(this.#count(counts, status, held, context))
-      else if (spends && !spendsNow) keepWorking(this.correct(held, undefined))
+      else if (spends && !spendsNow) keepWorking(this.correct(held, 'reserved'))
       if (held.release !== undefined) keepWorking(held.release())
     }
     // A failure counts however its response ends. The ban can begin before, because some servers never report the end.
     const answered = (status: number) => {
-      if (status >= 400 && !held.replaced) keepWorking(this.correct(held, undefined))
+      if (status >= 400 && !held.replaced) keepWorking(this.correct(held, 'reserved'))
     }
     this.#framework.ended(held.response, done, spends && this.#countsFailures && !this.#settles ? answered : undefined)
     return !left
@@ -237,11 +237,11 @@ export class HeldReservations<Request, Response> {
       warnOnce('HEADGATE_COUNT', `count failed, so the request counts. Make it return a boolean. ${reason(error)}`)
     }
     if (!counted) await this.giveBack(held)
-    else if (this.#spends) await this.correct(held, undefined)
+    else if (this.#spends) await this.correct(held, 'reserved')
   }
 
-  /** Corrects the cost. `concurrency` units stay taken until the response ends. @param actual undefined if the cost stays the same */
-  async correct(held: HeldRequest<Request, Response>, actual: Units | undefined): Promise<void> {
+  /** Corrects the cost. `concurrency` units stay taken until the response ends. @param actual `'reserved'` if the cost stays the same */
+  async correct(held: HeldRequest<Request, Response>, actual: Units | 'reserved'): Promise<void> {
     try {
       await settleAndHold(held.reservation, actual)
     } catch (error) {
