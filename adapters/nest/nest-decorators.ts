@@ -91,7 +91,7 @@ export function SkipRateLimit(...policies: readonly string[]): ClassOrMethodDeco
 
 /**
  * A decorator for a parameter that gets the decision on this call. The type of the parameter is `RequestDecision`. The parameter
- * is undefined if no limit applies to the call.
+ * is undefined if no limit applies to the call, or if the option `attach` puts the decision elsewhere.
  *
  *     find(@RateLimitDecision() decision: RequestDecision) { return decision.remaining }
  */
