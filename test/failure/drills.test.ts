@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterEach, describe, expect, test } from 'vitest'
-import { concurrency, RateLimiter } from '../../src/index.ts'
+import { concurrency, fixedWindow, RateLimiter } from '../../src/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { startProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -57,7 +57,8 @@ describe.each(['ioredis', 'node-redis'])('%s', (name) => {
     const server = await startRedis()
     closes.push(() => server.stop())
     const store = redisStore({ client: await connect(name, server.port) })
-    const limiter = new RateLimiter({ name: 'drill', policies: `${limit}/1d fixed-window`, store })
+    const policies = fixedWindow({ limit, window: '1d', align: 'first-request' })
+    const limiter = new RateLimiter({ name: 'drill', policies, store })
     await expect.poll(async () => (await limiter.consume('warm')).source).toBe('store')
     let admitted = 0
     let longest = 0
