@@ -65,8 +65,9 @@ type End = (status: number, aborted: boolean) => void
 export class FetchCall<Context> implements FetchExchange<Context> {
   readonly request: Request
   readonly context: Context
-  readonly answer: Answer
+  answer: Answer
   decision: RequestDecision | undefined
+  readonly #limit: object
   /** The response of the handler behind this limit. The response of the Answer may be that of a handler around it. */
   #own: Response | undefined
   /** The status of what the handler behind this limit has thrown. */
@@ -78,7 +79,14 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   constructor(request: Request, context: Context, limit: object) {
     this.request = request
     this.context = context
+    this.#limit = limit
     this.answer = answerOf(request, limit)
+  }
+
+  /** The Answer for a call that holds units: a new one if another handler has answered this Request while the limit decided. */
+  held(): Answer {
+    if (this.answer.used) this.answer = answerOf(this.request, this.#limit)
+    return this.answer
   }
 
   get response(): Response | undefined {
@@ -146,7 +154,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     }
     ends.add(once)
     const sent: End = (status, aborted) => once(this.#thrown ?? statusOf(this.response, status), aborted)
-    whenAnswered(this.answer, this.request, this.#pair, sent)
+    whenAnswered(this.held(), this.request, this.#pair, sent)
   }
 
   /**
@@ -242,7 +250,7 @@ export function fetchFramework<Context>(
     complete: () => false,
     ended: (call, done, answered) => call.whenEnded(done, answered),
     left: ({ nodeResponse, request }) => clientHasLeft(nodeResponse, request),
-    held: ({ answer, nodeResponse }) => answer.hold(nodeResponse),
+    held: (call) => call.held().hold(call.nodeResponse),
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }
 }

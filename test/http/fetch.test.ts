@@ -11,10 +11,12 @@ import {
   byParam,
   byRoute,
   combine,
+  concurrency,
   fixedWindow,
   type PlanLimiter,
   RateLimiter,
 } from '../../src/index.ts'
+import { asyncStore } from '../support/async-store.ts'
 import { stillStore, until } from '../support/contract.ts'
 import { serve } from '../support/served-app.ts'
 
@@ -241,6 +243,26 @@ describe('the end of a response', () => {
       expect([(await login.limiter.peek('k')).remaining, (await outer.limiter.peek('all')).remaining]).toEqual([6, 99])
     },
   )
+
+  test('is its own if another limited handler has answered the same Request before the store has decided', async () => {
+    let decide = () => {}
+    const ways = [new Promise<void>((resolve) => (decide = resolve))]
+    const store = asyncStore(stillStore().store, () => ways.pop() ?? Promise.resolve())
+    const policies = [fixedWindow({ limit: 9, window: '1h' }), concurrency({ limit: 1 })]
+    const login = rateLimit({ policies, store, keys: () => 'k', count: 'failures' })
+    const health = rateLimit({ ...hourly(9), keys: () => 'k', count: 'failures' })
+    const used = async () => (await login.limiter.peek('k')).policies.map((verdict) => verdict.used)
+    let check = (_response: Response) => {}
+    const incoming = request()
+    const slow = login.wrap(() => new Promise<Response>((resolve) => (check = resolve)))(incoming)
+    expect(await (await health.wrap(() => new Response('up'))(incoming)).text()).toBe('up')
+    decide()
+    await expect.poll(used).toEqual([1, 1])
+    check(new Response(null, { status: 401 }))
+    expect((await slow).status).toBe(401)
+    await expect.poll(used).toEqual([1, 0])
+    expect((await health.limiter.peek('k')).remaining).toBe(9)
+  })
 
   test('is judged by what the handler has thrown, if code around the limit has answered instead', async () => {
     const login = rateLimit({ ...hourly(9), keys: () => 'k', count: 'failures' })
