@@ -73,9 +73,11 @@ function list(read: Read): readonly Quota[] {
   const limits = parsed(parseList, read('ratelimit')) ?? []
   const policies = policiesOf(read)
   if (!limits.every(([name]) => typeof name === 'string')) return []
-  return limits.flatMap((limit) => {
+  return limits.flatMap((limit, n) => {
     const name = limit[0] as string
-    const policy = policies.find(([value]) => value === name)
+    // Two limits on one response may have the same name. Both fields list them in the same order.
+    const named = policies.filter(([value]) => value === name)
+    const policy = named[limits.slice(0, n).filter(([value]) => value === name).length] ?? named[0]
     const remaining = parameter(limit, 'r') ?? parameter(limit, 'a')
     if (remaining === undefined) return []
     const unit = policy?.[1].get('qu')

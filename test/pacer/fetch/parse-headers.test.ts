@@ -57,6 +57,15 @@ describe('parseRateLimit', () => {
       ],
     ],
     [
+      'two limits with one name',
+      { 'ratelimit-policy': '"1m";q=100;w=60, "1m";q=5;w=60', ratelimit: '"1m";r=99;t=60, "1m";r=4;t=50' },
+      'list',
+      [
+        { ...quota, name: '1m', limit: 100, remaining: 99, window: 60_000, resetAfter: 60_000 },
+        { ...quota, name: '1m', limit: 5, remaining: 4, window: 60_000, resetAfter: 50_000 },
+      ],
+    ],
+    [
       'the names proposed next',
       { ratelimit: '"b";a=3;w=5' },
       'list',
