@@ -397,3 +397,61 @@ test('units that were set aside come back without a lease beside them, so a proc
   expect(decisions.every(({ allowed }) => allowed)).toBe(true)
   expect((await limiter.peek('ann')).policies[0]?.used).toBe(1 + 300 + 399)
 })
+
+describe('a reset or a ban of one key of several scopes', () => {
+  const policies = ['connection', 'user'].map((scope) => fixedWindow({ name: scope, scope, limit: 100, window: '1d' }))
+  const taken = async (limiter: RateLimiter, connection: string) => {
+    const before = await scripts()
+    const { policies: verdicts } = await limiter.consume({ connection, user: `user of ${connection}` })
+    return [verdicts.map(({ used }) => used), (await scripts()) - before]
+  }
+  const started = async () => {
+    const options = { leases: { units: 10 }, clock: new ManualClock().now }
+    const [limiter] = fleetOf(1, policies as never, options) as [RateLimiter]
+    expect(await taken(limiter, 'ann')).toEqual([[1, 1], 1])
+    return limiter
+  }
+
+  test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
+    ['reset of a connection', (limiter) => limiter.reset({ connection: 'bob' })],
+    ['reset of a whole key', (limiter) => limiter.reset({ connection: 'bob', user: 'bob' })],
+    ['ban', (limiter) => limiter.ban({ connection: 'bob' }, '1h')],
+  ])('leaves the leased units of other keys: %s', async (_, change) => {
+    const limiter = await started()
+    for (let used = 2; used <= 10; used++) {
+      await change(limiter)
+      expect(await taken(limiter, 'ann')).toEqual([[used, used], 0])
+    }
+  })
+
+  test('leaves a lease that is under way', async () => {
+    const limiter = await started()
+    const [first] = await Promise.all([taken(limiter, 'eve'), limiter.reset({ connection: 'bob' })])
+    expect(first).toEqual([[1, 1], expect.any(Number)])
+    expect(await taken(limiter, 'eve')).toEqual([[2, 2], 0])
+  })
+
+  test.each(['connection', 'user'])('ends the leases of the keys that have this %s', async (scope) => {
+    const limiter = await started()
+    const key = scope === 'user' ? { user: 'user of ann' } : { connection: 'ann' }
+    await limiter.reset(key)
+    const used = scope === 'user' ? [11, 1] : [1, 11]
+    expect(await taken(limiter, 'ann')).toEqual([used, 1])
+    await limiter.ban(key, '1h')
+    expect(await limiter.consume({ connection: 'ann', user: 'user of ann' })).toMatchObject({
+      allowed: false,
+      policy: 'ban',
+    })
+  })
+
+  test('ends all leases of several keys if more keys were changed than a process remembers', async () => {
+    const limiter = await started()
+    for (let n = 0; n < 10_000; n += 500) {
+      const some = Array.from({ length: 500 }, (_, each) => limiter.reset({ connection: `${n + each}` }))
+      await Promise.all(some)
+    }
+    expect(await taken(limiter, 'ann')).toEqual([[2, 2], 0])
+    await limiter.reset({ connection: 'one more' })
+    expect(await taken(limiter, 'ann')).toEqual([[11, 11], 1])
+  })
+})

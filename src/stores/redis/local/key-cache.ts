@@ -19,11 +19,17 @@ export interface CacheEntry {
 export class KeyCache<Entry extends CacheEntry> {
   protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
-  /**
-   * How many changes this process has made. If the number has grown when a response of Redis arrives, the response may be older than a
-   * change, and is not cached.
-   */
+  /** How many changes this process has made. */
   version = 0
+  /** The versions at which keys were last changed. */
+  readonly #changes = new LRUCache<string, number>({
+    max: maxEntries,
+    dispose: (version, _key, reason) => {
+      if (reason === 'evict') this.#unknown = Math.max(this.#unknown, version)
+    },
+  })
+  /** The last version at which any key may have been changed: of all keys at once, or of a key that is no longer in `#changes`. */
+  #unknown = 0
   /** The local time, in microseconds, when `find` last returned an entry. */
   foundAt = 0
 
@@ -38,14 +44,20 @@ export class KeyCache<Entry extends CacheEntry> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     const now = this.clock()
-    // The cache does not note which key a change is about, so after any change, all entries for more than one key are invalid.
-    const outdated = keys.length > 1 && entry.version !== this.version
+    // A change of one key removes the entry of this key, but not the entries for several keys.
+    const outdated = keys.length > 1 && this.isChanged(keys, entry.version)
     if (now >= entry.from && now < entry.until && !outdated) {
       this.foundAt = now
       return entry
     }
     this.#entries.delete(name)
     return undefined
+  }
+
+  /** True if this process has changed one of the keys since `version`. A response to an earlier request is then not cached. */
+  protected isChanged(keys: readonly string[], version: number): boolean {
+    if (version === this.version) return false
+    return version < this.#unknown || keys.some((key) => (this.#changes.get(key) ?? 0) > version)
   }
 
   set(keys: readonly string[], entry: Entry): void {
@@ -61,7 +73,8 @@ export class KeyCache<Entry extends CacheEntry> {
       const [name = ''] = looks < looksAt ? this.#entries.rkeys() : []
       const entry = this.#entries.get(name)
       if (entry === undefined) return false
-      const outdated = entry.version !== this.version && name.includes('\n')
+      const keys = name.split('\n')
+      const outdated = keys.length > 1 && this.isChanged(keys, entry.version)
       if (outdated || isOver(entry)) this.#entries.delete(name)
     }
     return true
@@ -70,12 +83,15 @@ export class KeyCache<Entry extends CacheEntry> {
   /** Removes entries that a change of these keys makes invalid. Call this method for every change except an admitted call. */
   forget(keys: readonly string[]): void {
     this.version++
-    for (const key of keys) this.#entries.delete(key)
+    for (const key of keys) {
+      this.#entries.delete(key)
+      this.#changes.set(this.#changes.has(key) ? key : ownText(key), this.version)
+    }
   }
 
   /** Makes the entries of all keys that begin with `start` invalid. */
   forgetAll(start: string): void {
-    this.version++
+    this.#unknown = ++this.version
     for (const name of this.#entries.keys()) if (name.startsWith(start)) this.#entries.delete(name)
   }
 }

@@ -165,8 +165,7 @@ export class Leases extends KeyCache<Lease> {
   /**
    * Stores the units of a lease (taken in advance) that Redis granted with its response to a call.
    * @param sent the local time at which the request was sent, in microseconds
-   * @param version the `version` of this cache when the request was sent. If `version` has changed since then, the lease is
-   *   not stored
+   * @param version the `version` of this cache when the request was sent. If a key was changed since then, the lease is not stored
    * @param charges `charges` when the request was sent
    * @param asked true if the request asked for a lease
    */
@@ -186,7 +185,7 @@ export class Leases extends KeyCache<Lease> {
     const now = this.clock()
     this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
     if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
-    if (response.lease === undefined || version !== this.version) return
+    if (response.lease === undefined || this.isChanged(keys, version)) return
     const [before, debt] = lease?.plan === plan ? [lease.units, lease.debt] : [0, 0]
     const units = response.lease.units + before
     const until = Math.min(sent + response.lease.life, lease?.until ?? Infinity)

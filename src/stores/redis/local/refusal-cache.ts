@@ -64,7 +64,7 @@ export class RefusalCache extends KeyCache<CachedRefusal> {
     sent: number,
     version: number,
   ): void {
-    if (!response.repeats || version !== this.version || !onlyTimeChanges(plan, response)) return
+    if (!response.repeats || this.isChanged(keys, version) || !onlyTimeChanges(plan, response)) return
     let life = Math.min(this.#longest, response.ban?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
