@@ -115,16 +115,11 @@ function isMadeByApplication({ routeInfo }: Settings): boolean {
   return routeInfo !== undefined && routeInfo.url === undefined
 }
 
-/**
- * The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. Limits that the
- * application makes share their counts if their windows have the same length.
- */
-function nameIn(nameSpace: string, settings: Settings): string {
-  const { routeInfo, timeWindow } = settings
+/** The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. */
+function nameIn(nameSpace: string, { routeInfo }: Settings): string {
   if (routeInfo === undefined) return nameSpace
   const { method, url } = routeInfo
-  if (!isMadeByApplication(settings)) return `${nameSpace}:${[method].flat().join()}${url}`
-  return `${nameSpace}:handlers${typeof timeWindow === 'number' ? `-${timeWindow}` : ''}`
+  return `${nameSpace}:${url === undefined ? 'handlers' : `${[method].flat().join()}${url}`}`
 }
 
 export class CannotRead extends Error {}
@@ -153,7 +148,7 @@ export async function countingOf(settings: Settings): Promise<CountingOf> {
     return (own) => {
       if (extendsWindows(own)) throw needsOtherStore()
       const name = nameIn(nameSpace, own)
-      return inStore((window) => countersOn(store, name, window))
+      return inStore((window) => countersOn(store, name, window, changesWindows(own)))
     }
   }
   if (store) {

@@ -29,13 +29,17 @@ test('an entry is found until its time is over, and not before it began', () => 
   expect(cache.find(['a'])).toBeUndefined()
 })
 
-test('a change of one key removes its entry, and every entry of several keys', () => {
+test('a change of one key removes the entries with this key, and a change of all keys every entry of several keys', () => {
   const { cache, add } = cacheOf(new ManualClock())
-  add(['a'])
-  add(['b'])
-  add(['c', 'd'])
+  const entries = [['a'], ['b'], ['c', 'd'], ['c', 'a'], ['a', 'd']]
+  const found = () => entries.map((keys) => cache.find(keys) !== undefined)
+  for (const keys of entries) add(keys)
   cache.forget(['a'])
-  expect([['a'], ['b'], ['c', 'd']].map((keys) => cache.find(keys) !== undefined)).toEqual([false, true, false])
+  expect(found()).toEqual([false, true, true, false, false])
+  for (const keys of entries) add(keys)
+  expect(found()).toEqual([true, true, true, true, true])
+  cache.forgetAll('c')
+  expect(found()).toEqual([true, true, false, false, false])
 })
 
 test('of 10,001 entries, the one that was used least recently is gone', () => {
