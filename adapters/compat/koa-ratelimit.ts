@@ -20,7 +20,7 @@ import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
 import { slidingLog } from '../../src/algorithms/logs/index.ts'
-import { getOrInsert, isPromise, longestWindow, shown, wallClock } from '../../src/common/index.ts'
+import { getOrInsert, ignoreRejection, isPromise, longestWindow, shown, wallClock } from '../../src/common/index.ts'
 import { decide, RateLimiter } from '../../src/limiter/index.ts'
 import type { Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -188,6 +188,7 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
 /** The key of a client as text. A number becomes text, and an object is an error. */
 function keyOf(id: unknown): string {
   if (typeof id !== 'object' && typeof id !== 'symbol') return String(id)
+  ignoreRejection(id)
   throw new TypeError(`koa-ratelimit: id must return a text or false, got ${shown(id)}.`)
 }
 

@@ -232,12 +232,16 @@ test.each<[object, RegExp]>([
   await expect(limit(context, async () => undefined)).rejects.toThrow(message)
 })
 
-test.each([async () => 'ann', () => ({ name: 'ann' })])('an id that is an object is an error: %s', async (id) => {
-  const [answers] = (await play(ratelimit, () => ({ id: id as never }), times(1))) as [
-    { status: number; body: string }[],
-  ]
-  expect(answers).toMatchObject([{ status: 500, body: expect.stringContaining('id must return a text or false') }])
-})
+const failing = () => Promise.reject(new Error('no'))
+test.each([async () => 'ann', failing, () => ({ name: 'ann' })])(
+  'an id that is an object is an error: %s',
+  async (id) => {
+    const [answers] = (await play(ratelimit, () => ({ id: id as never }), times(1))) as [
+      { status: number; body: string }[],
+    ]
+    expect(answers).toMatchObject([{ status: 500, body: expect.stringContaining('id must return a text or false') }])
+  },
+)
 
 test('rounds the reset time and Retry-After up, so that a client who waits is admitted', async () => {
   const options = () => ({ max: 1, duration: 1500 })
