@@ -80,28 +80,27 @@ const conditional = [206, 304, 412, 416]
 
 /**
  * Observes the status that the application sets, by an accessor on the response. Returns a function of the sent status, which is true if
- * other code has replaced a failure by one of the statuses above. Responses of Next.js set 304 for each method.
+ * other code has replaced a failure by one of the statuses above, or by several of them in turn. Responses of Next.js set 304 for each method.
  */
 function watchStatus(response: EndingResponse): (sent: number) => boolean {
   const { get, set } = accessorOf(response)
-  let last: number | undefined
-  let before: number | undefined
+  let own = 0 // in HTTP/2, `writeHead` does not set the status
+  let isRange = false
   Object.defineProperty(response, 'statusCode', {
     get,
     set(status: number) {
       const isLate = response.headersSent === true
       set(status)
-      if (isLate || status === last) return
-      before = last
-      last = status
+      if (isLate) return
+      if (conditional.includes(status)) isRange ||= status === 206
+      else [own, isRange] = [status, false]
     },
     configurable: true,
     enumerable: true,
   })
   return (sent) => {
-    const own = (last === sent ? before : last) ?? 0 // in HTTP/2, `writeHead` does not set the status
     if (own < 400 || !conditional.includes(sent)) return false
-    return own !== 404 || sent === 206 // Koa begins each response with status 404
+    return own !== 404 || isRange || sent === 206 // Koa begins each response with status 404
   }
 }
 
