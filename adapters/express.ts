@@ -11,7 +11,7 @@ import {
   type RateLimitArgument,
   type RequestDecision,
 } from '../src/http/index.ts'
-import { isUnixSocket, reportedAddress } from '../src/http/keys/index.ts'
+import { isIncomplete, isUnixSocket, reportedAddress } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { expressRoute } from './express-route.ts'
 import { nodeResponse } from './node-response.ts'
@@ -32,6 +32,7 @@ declare global {
 const anyAddress = '192.0.2.1'
 
 function forwardedAddress(request: Request, settings: Record<string, unknown>): string | undefined {
+  if (isIncomplete(request)) return undefined
   const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
   const text = trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
   return reportedAddress(text)
@@ -46,6 +47,7 @@ export const expressFramework: Framework<Request, Response> = {
   },
   peer: (request) => request.socket.remoteAddress,
   unaddressed: ({ socket }) => isUnixSocket(socket),
+  incomplete: isIncomplete,
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
   param({ params }, name) {
     const value = params && Object.hasOwn(params, name) ? params[name] : undefined

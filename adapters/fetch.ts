@@ -200,13 +200,17 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
  * The status that the framework sends for a thrown value: of a Response, of an error or redirect of SvelteKit or Next.js, or else 500.
  */
 function thrownStatus(thrown: unknown): number {
-  const { digest, location, status } = Object(thrown) as { digest?: unknown; location?: unknown; status?: unknown }
-  if (thrown instanceof Error) {
-    const [, kind, sent] = /^NEXT_(REDIRECT|HTTP_ERROR_FALLBACK);([45]\d\d$)?/.exec(String(digest)) ?? []
-    return kind === 'REDIRECT' ? 307 : Number(sent ?? 500)
+  try {
+    const { digest, location, status } = Object(thrown) as { digest?: unknown; location?: unknown; status?: unknown }
+    if (thrown instanceof Error) {
+      const [, kind, sent] = /^NEXT_(REDIRECT|HTTP_ERROR_FALLBACK);([45]\d\d$)?/.exec(String(digest)) ?? []
+      return kind === 'REDIRECT' ? 307 : Number(sent ?? 500)
+    }
+    const isSent = isStatus(status) && (isResponse(thrown) || typeof location === 'string' || status >= 400)
+    return isSent ? status : typeof location === 'string' ? 307 : 500
+  } catch {
+    return 500 // a getter has thrown
   }
-  const isSent = isStatus(status) && (isResponse(thrown) || typeof location === 'string' || status >= 400)
-  return isSent ? status : typeof location === 'string' ? 307 : 500
 }
 
 /**

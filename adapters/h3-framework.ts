@@ -1,6 +1,6 @@
 import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
-import type { TrustedProxies } from '../src/http/keys/index.ts'
+import { isIncomplete, type TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, possibleResponse } from './node-pair.ts'
 import { addressView, answerOf, clientHasLeft, finderOver, toldFinder, whenAnswered } from './web/index.ts'
 
@@ -62,6 +62,7 @@ function nearest(event: H3Event): string | undefined {
  */
 function ipOf(event: H3Event): string | undefined {
   const node = nodeOf(event)
+  if (node?.trustProxy && isIncomplete(node.req)) return undefined
   if (node?.trustProxy === true) return nearest(event) ?? node.req.socket.remoteAddress
   return event.req.ip
 }

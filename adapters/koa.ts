@@ -12,7 +12,7 @@ import {
   type RequestDecision,
   routeName,
 } from '../src/http/index.ts'
-import { isUnixSocket, reportedAddress } from '../src/http/keys/index.ts'
+import { isIncomplete, isUnixSocket, reportedAddress } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { nodeResponse } from './node-response.ts'
 
@@ -29,6 +29,7 @@ declare module 'koa' {
  * last, so the last entry is used.
  */
 function forwardedAddress({ app, ips, req }: Context): string | undefined {
+  if (isIncomplete(req)) return undefined
   const text = app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
   return reportedAddress(text ?? req.socket.remoteAddress)
 }
@@ -82,6 +83,7 @@ export const koaFramework: Framework<Context, Context> = {
   address: (context) => (context.app.proxy ? forwardedAddress(context) : context.req.socket.remoteAddress),
   peer: ({ req }) => req.socket.remoteAddress,
   unaddressed: ({ req }) => isUnixSocket(req.socket),
+  incomplete: ({ req }) => isIncomplete(req),
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),

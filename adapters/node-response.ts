@@ -37,6 +37,8 @@ export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, Respons
     response.removeHeader('Cache-Control')
   },
   send(response, type, body) {
+    // Other code may have set fields that describe the body of an admitted request.
+    for (const name of ['Content-Length', 'Content-Encoding', 'ETag']) response.removeHeader(name)
     response.setHeader('Content-Type', type)
     response.end(body)
   },

@@ -14,7 +14,7 @@ import {
   type RequestDecision,
   routeName,
 } from '../src/http/index.ts'
-import { isUnixSocket, type TrustedProxies, trustedProxiesOption } from '../src/http/keys/index.ts'
+import { isIncomplete, isUnixSocket, type TrustedProxies, trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type DeclaredRoute, declaredMethod } from './express-route.ts'
 import { type NodeResponse, nodeResponse } from './node-response.ts'
@@ -72,6 +72,7 @@ const finder = {
   unaddressed({ stream, socket }: NodeRequest & { stream?: { destroyed: boolean } }) {
     return !stream?.destroyed && isUnixSocket(socket)
   },
+  incomplete: isIncomplete,
   header: ({ headers }: NodeRequest, name: string) => headers[name]?.toString(),
 }
 

@@ -5,4 +5,4 @@
 
 export { type EndingResponse, hasLeft, whenEnded } from './http/held/index.ts'
 export { createGuard, type Framework, type Guard, type LimiterOf, type Policies, routeName } from './http/index.ts'
-export { isUnixSocket } from './http/keys/index.ts'
+export { isIncomplete, isUnixSocket } from './http/keys/index.ts'

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getOrInsert, type HeadgateError, tooOld } from '../../src/common/index.ts'
 import { hasLeft, whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
-import { isUnixSocket, reportedAddress } from '../../src/http/keys/index.ts'
+import { isIncomplete, isUnixSocket, reportedAddress } from '../../src/http/keys/index.ts'
 
 /**
  * True if Fastify trusts every proxy. The test is a made-up request that has passed 250 proxies, whose addresses RFC 5737 reserves for
@@ -39,6 +39,7 @@ const anyTrusted = new WeakMap<FastifyInstance, boolean>()
 const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
 
 function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
+  if (isIncomplete(request.raw)) return undefined
   const everyHop = getOrInsert(everyHopTrusted, request.server, () => trustsEveryHop(request))
   return reportedAddress(everyHop ? (ips[1] ?? ips[0]) : request.ip)
 }
@@ -84,6 +85,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   },
   peer: (request) => request.raw.socket.remoteAddress,
   unaddressed: ({ raw }) => isUnixSocket(raw.socket),
+  incomplete: ({ raw }) => isIncomplete(raw),
   trustsProxy(request) {
     return request.ips !== undefined && getOrInsert(anyTrusted, request.server, () => trustsAnyProxy(request))
   },

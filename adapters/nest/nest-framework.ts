@@ -123,6 +123,10 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     if (http !== undefined) return http.table.unaddressed?.(http.request) ?? false
     return message?.socket !== undefined && isUnixSocket(message.socket)
   },
+  incomplete(context) {
+    const { http } = callOf(context)
+    return http?.table.incomplete?.(http.request) ?? false
+  },
   trustsProxy(context) {
     const { http } = callOf(context)
     return http?.table.trustsProxy(http.request) ?? false

@@ -1,5 +1,5 @@
 import { HeadgateError, tooOld } from '../../src/common/index.ts'
-import type { Key, PolicyLikes, RateLimiter } from '../../src/limiter/index.ts'
+import { isOfPlan, type Key, type PolicyLikes, type RateLimiter } from '../../src/limiter/index.ts'
 import { ConnectionKey, keyOfConnection } from './connection-key.ts'
 import { MessageLimit } from './message-limit.ts'
 import { type MessageOptions, readMessageOptions } from './message-options.ts'
@@ -76,7 +76,8 @@ function messageLimit<Message>(
   const limiter = sharedLimiter('messages', policies)
   checkEnds(limiter)
   const settings = readMessageOptions(options, limiter, transport.eventOf)
-  return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
+  const key = socketKey(options, limiter.scopes, own, isOfPlan(limiter))
+  return new MessageLimit(limiter, key, settings, transport)
 }
 
 /**

@@ -5,6 +5,7 @@ import { routeName } from '../../src/http/index.ts'
 import {
   byIp,
   extractKey,
+  isIncomplete,
   isUnixSocket,
   type KeyExtractor,
   mayLackAddress,
@@ -20,6 +21,7 @@ export const upgradeView: RequestView<IncomingMessage> = {
   address: ({ socket }) => socket.remoteAddress,
   peer: ({ socket }) => socket.remoteAddress,
   unaddressed: ({ socket }) => isUnixSocket(socket),
+  incomplete: isIncomplete,
   trustsProxy: () => false,
   param: () => undefined,
   header: ({ headers }, name) => headers[name]?.toString(),
@@ -33,7 +35,7 @@ export const upgradeView: RequestView<IncomingMessage> = {
 function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
   if (view.address(request) !== undefined) return false
   warnOfNoAddress(view, request)
-  return !view.unaddressed?.(request)
+  return !view.unaddressed?.(request) || view.incomplete?.(request) === true
 }
 
 const byAddress = byIp()

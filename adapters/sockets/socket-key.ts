@@ -19,12 +19,14 @@ export interface SocketKey {
  * The key of a socket, for a limiter whose policies have these scopes.
  * @param options the options of `limitMessages`
  * @param own the key of the connection
+ * @param isPlan true for the limiter of a plan: the key may then have scopes that only other plans have
  * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, or `HEADGATE_OPTION` if a key has a scope of no policy
  */
 export function socketKey(
   options: { readonly key?: unknown },
   scopes: readonly string[],
   own: ConnectionKey,
+  isPlan = false,
 ): SocketKey {
   if (scopes.length === 0) return { key: own.text, own: undefined } // the plan without limits takes any key
   const { key } = options
@@ -35,7 +37,7 @@ export function socketKey(
   }
   const given = typeof key === 'string' ? recordOf(key, scopes, shared) : (key as Readonly<Record<string, string>>)
   if (typeof given !== 'object' || given === null) throw missing(shared, key)
-  knownOptions('key', given, scopes)
+  if (!isPlan) knownOptions('key', given, scopes)
   const isOwn = (scope: string) => scope === connectionScope && !Object.hasOwn(given, scope)
   const keys = scopes.map((scope) => {
     const part = isOwn(scope) ? own.text : given[scope]

@@ -1,6 +1,12 @@
 import { type EndingResponse, hasLeft } from '../../src/http/held/index.ts'
 import type { Framework } from '../../src/http/index.ts'
-import { clientBehind, isUnixSocket, type TrustedProxies, toldAddress } from '../../src/http/keys/index.ts'
+import {
+  clientBehind,
+  isIncomplete,
+  isUnixSocket,
+  type TrustedProxies,
+  toldAddress,
+} from '../../src/http/keys/index.ts'
 import type { NodePair } from '../node-pair.ts'
 
 /** For `Framework.left`: asks the response of node:http, or in other runtimes the signal of the request. */
@@ -9,7 +15,9 @@ export function clientHasLeft(node: EndingResponse | undefined, { signal }: Pick
 }
 
 /** The functions that find addresses, for frameworks without their own proxy setting. */
-export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>
+export type Finder<Request> = Required<
+  Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed' | 'incomplete'>
+>
 
 /** The functions of a framework that find the client's address. */
 type AddressView<Request> = Finder<Request> & Pick<Framework<Request, never>, 'address' | 'trustsProxy'>
@@ -63,6 +71,7 @@ export function finderOver<Call>(
       const node = pairOf(call)?.req
       return node && isUnixSocket(node.socket)
     },
+    incomplete: (call) => isIncomplete(pairOf(call)?.req ?? {}),
     header(call, name) {
       const parsed = pairOf(call)?.req?.headers
       return parsed === undefined ? (requestOf(call).headers.get(name) ?? undefined) : parsed[name]?.toString()

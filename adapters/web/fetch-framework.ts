@@ -1,7 +1,7 @@
 import { atOnce, isPromise, type MaybePromise } from '../../src/common/index.ts'
 import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
-import { cookieIn, type TrustedProxies } from '../../src/http/keys/index.ts'
+import { cookieIn, isIncomplete, type TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
 import { isResponse, statusOf } from '../response-fields.ts'
 import { answerWriter } from './answer-writer.ts'
@@ -232,6 +232,7 @@ export function fetchFramework<Context>(
       ({ request }) => request,
     ),
     peer: ({ request }) => peerOf(request),
+    incomplete: ({ request, context }) => isIncomplete((nodePair(request) ?? pairBeside(context))?.req ?? {}),
   }
   const told = ({ request, context }: FetchCall<Context>) => own.address?.(request, context)
   return {

@@ -62,6 +62,11 @@ export interface Framework<Request, Response> {
    */
   unaddressed?(request: Request): boolean | undefined
   /**
+   * True if the server has dropped fields of the request, so that the fields of a proxy may be missing (for requests of node:http, call
+   * `isIncomplete`). Such a request behind a trusted proxy has no address. Default: false for every request.
+   */
+  incomplete?(request: Request): boolean
+  /**
    * What the application has to write so that the framework's adapter finds addresses, such as `'connInfo: getConnInfo'`. `rateLimit` then
    * throws for a limit by address. Undefined if the adapter finds addresses.
    */

@@ -172,7 +172,7 @@ export class RequestCheck<Request, Response> {
     const { framework, enforcement, events } = this.#parts
     if (framework.address(request) !== undefined) return false
     warnOfNoAddress(framework, request)
-    const shared = framework.unaddressed?.(request) === true
+    const shared = framework.unaddressed?.(request) === true && framework.incomplete?.(request) !== true
     const enforced = !shared && enforcement.appliesTo(key)
     events.noAddress(shared, enforced, request, response)
     return enforced

@@ -18,6 +18,13 @@ import { Operations } from './operator-verbs.ts'
 import type { Plans } from './plans.ts'
 import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
+let isPlanBy: typeof isOfPlan
+
+/** True for the limiter of a plan: its calls may be written for other plans, with keys, costs and calendars that only other plans have. */
+export function isOfPlan<Limiter extends object>(limiter: UnitVerbs<Limiter>): boolean {
+  return isPlanBy(limiter)
+}
+
 /** The methods that read or change how many units of a key are used, and admit no call. */
 export abstract class UnitVerbs<Limiter extends object> extends Operations<Limiter> {
   abstract readonly policies: readonly Policy[]
@@ -25,10 +32,14 @@ export abstract class UnitVerbs<Limiter extends object> extends Operations<Limit
   abstract readonly candidate: UnitVerbs<Limiter> | undefined
   readonly #isPlan: boolean
 
-  /** @param isPlan true for the limiter of a plan: its calls may be written for other plans, whose policies ask for a calendar */
+  /** @param isPlan true for the limiter of a plan */
   constructor(plans: Plans<Limiter>, isPlan: boolean) {
     super(plans)
     this.#isPlan = isPlan
+  }
+
+  static {
+    isPlanBy = (limiter) => limiter.#isPlan
   }
 
   /**

@@ -37,6 +37,30 @@ test('a refusal after the response has begun ends the response', async () => {
   await expect(request(app).get('/')).rejects.toThrow(/aborted|hang up/)
 })
 
+test('a refusal has none of the fields with which the application has described another body', async () => {
+  const app = express()
+  app.use((_request, response, next) => {
+    response.set({ 'Content-Length': '3', 'Content-Encoding': 'gzip', ETag: '"a"', 'X-Own': 'kept' })
+    next()
+  })
+  app.use(rateLimit({ limit: 0, window: '1h' }))
+  const { headers, text } = await request(app).get('/').expect(429)
+  expect(text).toMatch(/^Too many requests/)
+  expect(headers).toMatchObject({ 'x-own': 'kept' })
+  for (const name of ['content-length', 'content-encoding', 'etag']) expect(headers).not.toHaveProperty(name)
+})
+
+test('a request that refuse admits gets back the fields that the application has set before the limit', async () => {
+  for (const own of [{ 'Cache-Control': 'private', 'Retry-After': '7' }, {}] as Record<string, string>[]) {
+    const app = express()
+    app.use((_request, response, next) => void next(response.set(own) && undefined))
+    app.use(rateLimit({ limit: 0, window: '1h', refuse: async () => true }))
+    app.use((_request, response) => void response.send('ok'))
+    const { headers } = await request(app).get('/').expect(200)
+    expect([headers['cache-control'], headers['retry-after']]).toEqual([own['Cache-Control'], own['Retry-After']])
+  }
+})
+
 test('a route keeps the types of its parameters', async () => {
   const app = express()
   app.get('/users/:id', rateLimit('9/1h'), (request, response) => {

@@ -276,6 +276,19 @@ describe('the end of a response', () => {
     expect((await login.limiter.peek('k')).remaining).toBe(8)
   })
 
+  test('is there too if the handler throws a value that cannot be read', async () => {
+    const limit = rateLimit({ policies: ['9/1h', '1 at once'], keys: () => 'k' })
+    const limited = limit.wrap(() => {
+      throw Object.defineProperty(new Error('no'), 'status', {
+        get() {
+          throw new Error('unreadable')
+        },
+      })
+    })
+    for (let n = 0; n < 3; n++) await expect(limited(request())).rejects.toThrow('no')
+    expect((await limit.limiter.peek('k')).policies.map(({ used }) => used)).toEqual([3, 0])
+  })
+
   test('counts for a POST with status 304, because a plugin for ETags may have replaced a failure', async () => {
     const { limited, used } = await start(() => new Response(null, { status: 304 }))
     for (const method of ['GET', 'HEAD', 'POST', 'PUT']) await limited(request('/', { method }))

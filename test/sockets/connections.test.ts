@@ -11,7 +11,16 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type ConnectionOptions, limitConnections, limitMessages, requestKey } from '../../adapters/sockets/index.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
-import { byHeader, byIp, concurrency, memoryStore, RateLimiter, type Store, slidingLog } from '../../src/index.ts'
+import {
+  byHeader,
+  byIp,
+  concurrency,
+  memoryStore,
+  policy,
+  RateLimiter,
+  type Store,
+  slidingLog,
+} from '../../src/index.ts'
 import { faultyStore } from '../../src/testing/index.ts'
 import { heldStore } from '../support/answering-stores.ts'
 import { asyncStore } from '../support/async-store.ts'
@@ -215,8 +224,9 @@ describe('a server that emits no upgrades is an error, which names what to give'
   })
 })
 
+const socket = () => new WebSocket('ws://127.0.0.1:1', { autoPong: false }).on('error', () => {})
+
 describe('misuse is an error', () => {
-  const socket = () => new WebSocket('ws://127.0.0.1:1', { autoPong: false }).on('error', () => {})
   const two = new RateLimiter({
     policies: [
       slidingLog({ name: 'a', limit: 1, window: '1h', scope: 'a' }),
@@ -313,4 +323,14 @@ describe('misuse is an error', () => {
   ])('%s', (_name, act, code, message) => {
     expect(act).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }))
   })
+})
+
+test('a key may have scopes that only other plans of the limiter have', () => {
+  const events = policy('50/1s token-bucket', { name: 'events', scope: 'connection' })
+  const free = [policy('20/1m', { name: 'messages', scope: 'user' }), events]
+  const limiter = new RateLimiter({ policies: free })
+  const key = { user: 'ann' }
+  expect(limitMessages(socket(), limiter, { key }).key).toEqual({ user: 'ann', connection: expect.any(String) })
+  expect(limitMessages(socket(), limiter.withPlan(events), { key }).key).toEqual(expect.any(String))
+  expect(() => limitMessages(socket(), limiter.withPlan(free), { key: { usr: 'ann' } as never })).toThrow(/"user"/)
 })

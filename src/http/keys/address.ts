@@ -175,6 +175,26 @@ export interface LocalSocket {
   readonly remoteAddress?: string | undefined
 }
 
+/** The part of a request of node:http that `isIncomplete` uses. */
+export interface LocalRequest {
+  readonly httpVersionMajor?: number | undefined
+  readonly rawHeaders?: readonly string[] | undefined
+  readonly socket?: object | null | undefined
+}
+
+/**
+ * For `Framework.incomplete`: true if Node may have dropped fields of a request. Node keeps the first 1000 fields, or as many as
+ * `server.maxHeadersCount` says, so a client with many fields can keep Node from reading those of a proxy. In HTTP/2, Node refuses such a
+ * request.
+ */
+export function isIncomplete(request: LocalRequest): boolean {
+  const { rawHeaders = [], httpVersionMajor } = request
+  if (rawHeaders.length === 0 || httpVersionMajor === 2) return false
+  const { server } = (request.socket ?? {}) as { server?: { maxHeadersCount?: number | null } | null }
+  const most = server?.maxHeadersCount ?? 1000
+  return most > 0 && rawHeaders.length >= 2 * most
+}
+
 /**
  * For `Framework.unaddressed`: true if an open socket has no remote address because it is a unix socket (a pipe on Windows). A TCP
  * socket that was reset has no remote address either, but its server has a port, so the result is false.

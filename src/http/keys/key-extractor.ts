@@ -11,7 +11,7 @@ export type Extracted = string | number | bigint | undefined | null | false
 /** Functions that read a request in the same way for every framework. */
 export type RequestView<Request> = Pick<
   Framework<Request, never>,
-  'address' | 'peer' | 'unaddressed' | 'trustsProxy' | 'header' | 'cookie' | 'param' | 'route'
+  'address' | 'peer' | 'unaddressed' | 'incomplete' | 'trustsProxy' | 'header' | 'cookie' | 'param' | 'route'
 >
 
 /**

@@ -4,7 +4,7 @@ import { AddressList } from './address-list.ts'
 import type { RequestView } from './key-extractor.ts'
 import { type AddressPlatform, type PlatformField, platformFields } from './platforms.ts'
 
-type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
+type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'incomplete' | 'header'>
 
 /** Finds the client's address in a request. Undefined if the address cannot be known. */
 export type FindClient = <Request>(request: Request, view: AddressView<Request>) => string | undefined
@@ -40,6 +40,7 @@ export function clientOn(
     if (peer === undefined && !view.unaddressed?.(request)) return undefined
     const given = field.given && peer === null ? view.address(request) : undefined
     if (given !== undefined) return given
+    if (view.incomplete?.(request)) return undefined
     const text = fieldIn(request, view, field)
     if (text === undefined) {
       warn?.('missing', peer)

@@ -7,7 +7,7 @@ import { reportedAddress } from './no-address.ts'
 export type TrustedProxies = number | readonly string[]
 
 /** The functions with which `clientBehind` reads a request. */
-export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
+export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'incomplete' | 'header'>
 
 /**
  * Makes a function that finds the client's address behind trusted proxies, starting at the end of X-Forwarded-For. The
@@ -21,6 +21,7 @@ export function clientBehind(
 ): <Request>(request: Request, view: PeerView<Request>) => string | undefined {
   const isTrusted = trustOf(proxies)
   return (request, view) => {
+    if (view.incomplete?.(request)) return undefined
     const peer = view.peer(request) ?? undefined
     const header = view.header(request, 'x-forwarded-for')
     if (header === undefined) return peer
