@@ -17,14 +17,9 @@ function lengthOf(window: number): number {
   return Math.min(longestWindow, Math.max(1, Math.ceil(window)))
 }
 
-/**
- * A policy that only counts hits and refuses no hit. The window of a key begins with the key's first hit.
- * @param changes true if a function returns the length of each window. All lengths then have one count. Otherwise each length has a count of
- *   its own: two processes with windows of different lengths, as during a deploy, would begin each other's windows again and again
- */
-function hitsIn(window: number, changes: boolean): Policy {
-  const length = `${lengthOf(window)}ms`
-  return counter({ name: changes ? 'hits' : `hits in ${length}`, window: length })
+/** A policy that only counts hits and refuses no hit. The window of a key begins with the key's first hit. */
+function hitsIn(window: number): Policy {
+  return counter({ name: 'hits', window: `${lengthOf(window)}ms` })
 }
 
 /**
@@ -38,11 +33,10 @@ export function countersIn(
   window: number,
   store: Store = memoryStore({ clock: wallClock }),
   name?: string,
-  policies: Policy = hitsIn(window, false),
 ): RateLimiter {
   // If the store fails, a call of this limiter rejects, and the calling middleware decides whether the request is admitted.
   return new RateLimiter({
-    policies,
+    policies: hitsIn(window),
     store,
     onStoreError: 'throw',
     ...(name !== undefined && { name }),
@@ -52,19 +46,15 @@ export function countersIn(
 const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
 /**
- * A limiter that counts hits in a store, in windows of the length `window`. Limiters with the same id and the same length share their
- * counts.
+ * A limiter that counts hits in a store, in windows of the length `window`. Limiters with the same id share their counts. If the length
+ * of a key's window changes, the key's hits still count, and a new window starts.
  * @param window in milliseconds
- * @param changes true if a function returns the length of each window. If the length changes, the key's hits still count, and a new window
- *   starts
  */
-export function countersOn(store: Store, id: string, window: number, changes = false): RateLimiter {
+export function countersOn(store: Store, id: string, window: number): RateLimiter {
   const name = limiterName(id)
-  const policy = hitsIn(window, changes)
   const byName = getOrInsert(byStore, store, () => new Map<string, RateLimiter>())
-  const known = getOrInsert(byName, name, () => countersIn(window, store, name, policy))
-  const [counted] = known.policies
-  return counted?.name === policy.name && counted.window === policy.window ? known : known.withPlan(policy)
+  const known = getOrInsert(byName, name, () => countersIn(window, store, name))
+  return known.policies[0]?.window === lengthOf(window) ? known : known.withPlan(hitsIn(window))
 }
 
 export function hit(counters: RateLimiter, key: string): MaybePromise<WindowCount> {

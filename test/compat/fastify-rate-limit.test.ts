@@ -653,27 +653,6 @@ test('two applications on one store have one count for each limit', async () => 
   expect(left).toEqual(['4', '4', '7', '7'])
 })
 
-test('on a store of headgate, limits that the application makes share a count only if their windows have the same length', async () => {
-  const app = fastify()
-  await app.register(compat, {
-    global: false,
-    store: memoryStore({ clock: wallClock }),
-  } as compatNames.RateLimitPluginOptions)
-  for (const [path, timeWindow] of [
-    ['/hour', '1 hour'],
-    ['/minute', '1 minute'],
-    ['/other-minute', 60_000],
-  ] as const) {
-    app.get(path, { preHandler: app.rateLimit({ max: 2, timeWindow }) as never }, async () => 'ok')
-  }
-  const statuses: number[] = []
-  for (const path of ['/hour', '/hour', '/hour', '/minute', '/other-minute', '/minute', '/hour']) {
-    statuses.push((await app.inject(path)).statusCode)
-  }
-  expect(statuses).toEqual([200, 200, 429, 200, 200, 429, 429])
-  await app.close()
-})
-
 test.each(['onExceeding', 'onExceeded', 'onBanReach'])(
   'a rejection of %s is an error of the request',
   async (option) => {

@@ -148,7 +148,7 @@ export async function countingOf(settings: Settings): Promise<CountingOf> {
     return (own) => {
       if (extendsWindows(own)) throw needsOtherStore()
       const name = nameIn(nameSpace, own)
-      return inStore((window) => countersOn(store, name, window, changesWindows(own)))
+      return inStore((window) => countersOn(store, name, window))
     }
   }
   if (store) {
