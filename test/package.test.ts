@@ -65,11 +65,11 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 618 kB, and unpacks to 2,525 kB, of which ES modules and declarations are 1,445 kB', () => {
+  test('is at most 618 kB, and unpacks to 2,530 kB, of which ES modules and declarations are 1,450 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
     expect(packed.size).toBeLessThan(618_000)
-    expect(packed.unpackedSize).toBeLessThan(2_525_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_445_000)
+    expect(packed.unpackedSize).toBeLessThan(2_530_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_450_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {

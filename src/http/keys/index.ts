@@ -3,7 +3,7 @@
  * folder imports `limiter`, and all that `limiter` imports.
  */
 
-export { isIncomplete, isIPv4, isUnixSocket, type LocalRequest, type LocalSocket, parseAddress } from './address.ts'
+export { isIncomplete, isIPv4, isUnixSocket, type LocalSocket, parseAddress } from './address.ts'
 export { AddressKeys, addressKey, dotted } from './address-key.ts'
 export { AddressList } from './address-list.ts'
 export { addressSource, checkAddressNeeds, withAddressOf } from './address-source.ts'
