@@ -18,7 +18,7 @@ import {
   whole,
 } from '../../src/common/index.ts'
 import { checkAsked, checkedCost, checkUnasked } from '../../src/http/index.ts'
-import { type AnyCost, askedBy, type RateLimiter } from '../../src/limiter/index.ts'
+import { type AnyCost, askedBy, isOfPlan, type RateLimiter } from '../../src/limiter/index.ts'
 import type { CallerCalendars, Decision } from '../../src/policy/index.ts'
 
 /** Describes a message that was not delivered, for the option `notify`. */
@@ -123,11 +123,13 @@ export function readMessageOptions<Message>(
   if (only !== undefined && eventOf === undefined) throw onlyWithoutNames()
   if (settings.overLimit === 'delay') checkDelay(limiter)
   else checkUnused(options, settings.overLimit)
-  if (settings.calendar !== undefined) checkAsked(limiter.policies)
-  else checkUnasked(limiter.policies, (said) => `calendar: ${said('customer')}`)
+  const asks = limiter.policies.some(({ calendar }) => calendar !== undefined && calendar.asks.length > 0)
+  // A calendar may be written for other plans.
+  if (settings.calendar !== undefined && !isOfPlan(limiter)) checkAsked(limiter.policies)
+  if (settings.calendar === undefined) checkUnasked(limiter.policies, (said) => `calendar: ${said('customer')}`)
   if (typeof cost !== 'function') askedBy(checkedCost(cost, 'cost', free), limiter.policies, limiter.store)
   const isFree = only && eventOf && ((message: Message) => !only.includes(eventOf(message)))
-  return { ...settings, cost, isFree }
+  return { ...settings, calendar: asks ? settings.calendar : undefined, cost, isFree }
 }
 
 const free = 'let cost return 0 for a message that costs nothing'

@@ -158,3 +158,14 @@ test.each<[string, () => unknown, RegExp]>([
     expect.objectContaining({ code: 'HEADGATE_CALENDAR', message: expect.stringMatching(message) }),
   )
 })
+
+test('messages: a calendar may be written for other plans of the limiter', () => {
+  const { limiter } = limiterOf()
+  const socket = () => new WebSocket('ws://127.0.0.1:1').on('error', () => {})
+  const options = { key: 'ann', calendar: berlin }
+  for (const plan of ['50/1s token-bucket', 'unlimited']) {
+    expect(() => limitMessages(socket(), limiter.withPlan(plan), options), plan).not.toThrow()
+  }
+  const alone = new RateLimiter({ policies: '50/1s' })
+  expect(() => limitMessages(socket(), alone, options)).toThrow(/no policy asks/)
+})

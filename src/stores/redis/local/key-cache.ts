@@ -57,7 +57,7 @@ export class KeyCache<Entry extends CacheEntry> {
   /** True if this process has changed one of the keys since `version`. A response to an earlier request is then not cached. */
   protected isChanged(keys: readonly string[], version: number): boolean {
     if (version === this.version) return false
-    return version < this.#unknown || keys.some((key) => (this.#changes.get(key) ?? 0) > version)
+    return version < this.#unknown || keys.some((key) => (this.#changes.peek(key) ?? 0) > version)
   }
 
   set(keys: readonly string[], entry: Entry): void {
