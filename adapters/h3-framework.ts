@@ -114,6 +114,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
       // h3 sends `errHeaders` if the status is 400 or higher, and `headers` otherwise.
       res.errHeaders.set(name, value)
     },
+    restoreHeader: ({ res }, name, value) => res.headers.set(name, value),
     responseHeader: ({ res }, name) => res.headers.get(name) ?? undefined,
     setStatus({ res }, status) {
       res.status = status

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
-import type { TrustedProxies } from '../src/http/keys/index.ts'
+import { isIncomplete, type TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from './node-pair.ts'
 import { statusOf } from './response-fields.ts'
 import {
@@ -108,7 +108,10 @@ function withResponse(context: Context, response: Response | undefined): Context
 
 /** The functions that the guard (code for all frameworks) needs from Hono. The context of Hono is both the request and the response. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
-  const finder = finderOver(honoNodePair, (context: Context) => context.req.raw)
+  const finder = {
+    ...finderOver(honoNodePair, (context: Context) => context.req.raw),
+    incomplete: (context: Context) => isIncomplete(pairOf(context)?.req ?? {}),
+  }
   const writer = answerWriter<Context>(answerOf)
   return {
     ...addressView(

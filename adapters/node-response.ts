@@ -38,7 +38,8 @@ export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, Respons
   },
   send(response, type, body) {
     // Other code may have set fields that describe the body of an admitted request.
-    for (const name of ['Content-Length', 'Content-Encoding', 'ETag']) response.removeHeader(name)
+    if (response.hasHeader('Content-Length')) response.setHeader('Content-Length', Buffer.byteLength(body))
+    for (const name of ['Content-Encoding', 'ETag']) if (response.hasHeader(name)) response.removeHeader(name)
     response.setHeader('Content-Type', type)
     response.end(body)
   },

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common'
 import type { MaybePromise } from '../../src/common/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
-import { cookieOf, isUnixSocket } from '../../src/http/keys/index.ts'
-import { callOf, graphqlArguments, isObject } from './nest-call.ts'
+import { cookieOf, isIncomplete, isUnixSocket } from '../../src/http/keys/index.ts'
+import { callOf, graphqlArguments, isObject, nested } from './nest-call.ts'
 import { hasLeft, watch } from './nest-disconnect.ts'
 import { type Handler, isIntercepted, isReference, unseenEnd } from './nest-enhancers.ts'
 import { progressOf, whenCallEnded } from './nest-interceptor.ts'
@@ -124,8 +124,10 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     return message?.socket !== undefined && isUnixSocket(message.socket)
   },
   incomplete(context) {
-    const { http } = callOf(context)
-    return http?.table.incomplete?.(http.request) ?? false
+    const { type, http } = callOf(context)
+    if (http !== undefined) return http.table.incomplete?.(http.request) ?? false
+    const handshake = type === 'ws' ? nested(context.getArgByIndex(0), 'request') : undefined
+    return isObject(handshake) && isIncomplete(handshake)
   },
   trustsProxy(context) {
     const { http } = callOf(context)

@@ -136,6 +136,8 @@ export interface Framework<Request, Response> {
    * middleware sets the status to 200.
    */
   clearRefusal?(response: Response): void
+  /** Sets a field that the application has set before the refusal, after `clearRefusal`. Default: `setHeader`. */
+  restoreHeader?(response: Response, name: string, value: string): void
   /**
    * Ends the response with a body.
    * @param type the content type of the body

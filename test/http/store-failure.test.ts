@@ -154,7 +154,7 @@ test("a middleware's choice overrides that of the limiter it was given", async (
   const status = async (options: object) => {
     const next = vi.fn()
     const ended = new Promise((resolve) => {
-      const response = { setHeader: vi.fn(), removeHeader: vi.fn(), end: resolve, statusCode: 200, headersSent: false }
+      const response = { setHeader: vi.fn(), hasHeader: () => false, end: resolve, statusCode: 200, headersSent: false }
       forExpress(limiter, { keys: () => 'k', ...options })(
         { headers: {} } as never,
         response as never,

@@ -177,7 +177,8 @@ export interface LocalSocket {
 
 /** The part of a request of node:http that `isIncomplete` uses. */
 export interface LocalRequest {
-  readonly httpVersionMajor?: number | undefined
+  /** The stream of a request of node:http2. */
+  readonly stream?: unknown
   readonly rawHeaders?: readonly string[] | undefined
   readonly socket?: object | null | undefined
 }
@@ -188,8 +189,8 @@ export interface LocalRequest {
  * request.
  */
 export function isIncomplete(request: LocalRequest): boolean {
-  const { rawHeaders = [], httpVersionMajor } = request
-  if (rawHeaders.length === 0 || httpVersionMajor === 2) return false
+  const { rawHeaders = [], stream } = request
+  if (rawHeaders.length === 0 || stream !== undefined) return false
   const { server } = (request.socket ?? {}) as { server?: { maxHeadersCount?: number | null } | null }
   const most = server?.maxHeadersCount ?? 1000
   return most > 0 && rawHeaders.length >= 2 * most

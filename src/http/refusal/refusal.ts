@@ -60,7 +60,11 @@ export class Refusal<Request, Response> {
     const framework = this.#framework
     if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
     else framework.clearRefusal(response)
-    for (const [name, value] of before) if (value !== undefined) framework.setHeader(response, name, value)
+    for (const [name, value] of before) {
+      if (value === undefined) continue
+      if (framework.restoreHeader === undefined) framework.setHeader(response, name, value)
+      else framework.restoreHeader(response, name, value)
+    }
     return true
   }
 

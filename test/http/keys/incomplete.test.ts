@@ -81,10 +81,10 @@ async function listen(listener: RequestListener): Promise<Server> {
 }
 
 /** The status of a request with this many short fields before those of the proxy. */
-async function status(fields: number): Promise<number> {
+async function status(fields: number, version = '1.1'): Promise<number> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   const proxy = 'X-Forwarded-For: 203.0.113.7\r\nX-Real-IP: 203.0.113.7\r\nConnection: close\r\n\r\n'
-  socket.write(`GET / HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(fields)}${proxy}`)
+  socket.write(`GET / HTTP/${version}\r\nHost: a\r\n${'a:\r\n'.repeat(fields)}${proxy}`)
   let text = ''
   for await (const chunk of socket) text += chunk
   return Number(text.slice(9, 12))
@@ -96,6 +96,7 @@ describe.each(Object.entries(doors))('%s', (_name, door) => {
     await listen(await door(limiter))
     expect([await status(10), await status(990), await status(10)]).toEqual([200, 200, 429])
     for (const fields of [1000, 1500, 3000]) expect(await status(fields)).toBe(403)
+    expect(await status(1000, '2.0')).toBe(403)
     expect((await limiter.peek('127.0.0.1')).remaining).toBe(2)
   })
 
