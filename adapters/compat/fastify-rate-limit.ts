@@ -8,11 +8,9 @@
  *   in the original.
  * - With `exponentialBackoff`, a window lasts until the reset time in the response. In the original, the window ends after the first
  *   `timeWindow`.
- * - With `redis`, `redisStore` counts the hits, under other keys of Redis than the original. So hits that the original counted in Redis
- *   do not count after the import has changed. A call of Redis fails after a second. With `continueExceeding`, `exponentialBackoff` or
- *   a function as `timeWindow`, and for limits of `rateLimit()` and `createRateLimit()`, the keys of Redis are those of the original. With a
- *   store of headgate, `continueExceeding` and `exponentialBackoff` are an error: use a penalty of headgate instead.
- * - A window lasts from 1 ms to 366 days. If `timeWindow` is a text that is no duration, registering the plugin fails. If `timeWindow` is a
+ * - With `redis`, hits are counted under the keys of the original. A call of Redis fails after a second. With a store of headgate,
+ *   `continueExceeding` and `exponentialBackoff` are an error: use a penalty of headgate instead.
+ * - A window lasts from 1 ms to 366 days, except with `redis`. If `timeWindow` is a text that is no duration, registering the plugin fails. If `timeWindow` is a
  *   function that returns no duration, the request fails.
  * - With `cache: 0`, the memory store holds a million keys. An object that `keyGenerator` returns is converted to text.
  * - A request without an address is refused with status 403 if its client has disconnected. All requests over a unix socket share one

@@ -20,7 +20,7 @@ import { type Usage, type UsageOptions, usageOf } from './usage.ts'
 
 let isPlanBy: typeof isOfPlan
 
-/** True for the limiter of a plan: its calls may be written for other plans, with keys, costs and calendars that only other plans have. */
+/** True for the limiter of a plan: its calls may be written for other plans, with keys and calendars that only other plans have. */
 export function isOfPlan<Limiter extends object>(limiter: UnitVerbs<Limiter>): boolean {
   return isPlanBy(limiter)
 }

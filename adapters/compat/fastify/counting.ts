@@ -86,33 +86,16 @@ function changingInMemory(settings: Settings): Counting {
   }
 }
 
-/**
- * Counts hits in Redis: by a script if refusals make windows longer, if a function returns their length, or for limits that the application
- * makes, else by `redisStore`.
- */
+/** Counts hits in Redis, by a script, under the keys of the original. The first hit of a window says when the window ends. */
 async function inRedis({ redis, nameSpace }: Settings): Promise<CountingOf> {
-  const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client/index.ts')
-  const { changingInRedis } = await import('./extended-windows-in-redis.ts')
+  const { countsInRedis } = await import('./counts-in-redis.ts')
   connectionOf(redis, '@fastify/rate-limit: redis', 'Write redis: new Redis().')
-  const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
   return (settings) => {
     const { routeInfo } = settings
-    if (!changesWindows(settings) && !isMadeByApplication(settings)) {
-      const name = nameIn(nameSpace, settings)
-      return inStore((window) => countersOn(store, name, window))
-    }
     const prefix = routeInfo === undefined ? nameSpace : `${nameSpace}${routeInfo.method}${routeInfo.url}-`
-    return changingInRedis(redis, prefix, settings)
+    return countsInRedis(redis, prefix, settings)
   }
-}
-
-/**
- * True for a limit of `rateLimit()` or `createRateLimit()`. In Redis, all these limits share their counts, as in the original. The first hit
- * of a key says when the window ends, for all of them.
- */
-function isMadeByApplication({ routeInfo }: Settings): boolean {
-  return routeInfo !== undefined && routeInfo.url === undefined
 }
 
 /** The name of a limit in a store that all limits of the plugin share: the namespace, with the route if the limit has one. */

@@ -24,7 +24,7 @@ const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, re
  * again. With `exponentialBackoff`, a refused hit makes the window longer. Without both options, a refused hit does not change the
  * window.
  */
-export function changingInRedis(client: unknown, prefix: string, settings: Settings): Counting {
+export function countsInRedis(client: unknown, prefix: string, settings: Settings): Counting {
   const { continueExceeding, exponentialBackoff } = settings
   const rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
   const connection = connectionOf(client)
