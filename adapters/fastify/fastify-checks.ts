@@ -45,7 +45,7 @@ export function warnOfOwnStores(routes: readonly RouteOptions[], store: Store | 
   warnOnce(
     'HEADGATE_ROUTE_STORE',
     `The limit of the route ${routeName(route.method, route.url)}${others} has no store, so each process counts apart. The limit around ` +
-      `it has a store, which a route with its own policies does not inherit. Write config: { ${key}: { policies: '5/1m', name: 'login', ` +
+      `it has a store, which a route with its own policies does not inherit. Write config: { ${key}: { policies: '5/1m sliding-log', name: 'login', ` +
       'store } }. If each process shall count apart, write store: memoryStore().',
   )
 }

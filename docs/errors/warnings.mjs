@@ -170,7 +170,7 @@ const client = new Redis({ lazyConnect: true }).on('error', console.error)
 const store = redisStore({ client })
 const app = fastify()
 await app.register(rateLimit({ name: 'api', policies: '100/15m', store }))
-app.post('/login', { config: { rateLimit: '5/1m' } }, async () => 'hello')
+app.post('/login', { config: { rateLimit: '5/1m sliding-log' } }, async () => 'hello')
 await app.ready()`,
     right: `import fastify from 'fastify'
 import { rateLimit } from 'headgate/fastify'
@@ -181,7 +181,7 @@ const client = new Redis({ lazyConnect: true }).on('error', console.error)
 const store = redisStore({ client })
 const app = fastify()
 await app.register(rateLimit({ name: 'api', policies: '100/15m', store }))
-const login = { policies: '5/1m', name: 'login', store }
+const login = { policies: '5/1m sliding-log', name: 'login', store }
 app.post('/login', { config: { rateLimit: login } }, async () => 'hello')
 await app.ready()`,
   },
