@@ -10,7 +10,8 @@
  *   `timeWindow`.
  * - With `redis`, hits are counted under the keys of the original. A call of Redis fails after a second. With a store of headgate,
  *   `continueExceeding` and `exponentialBackoff` are an error: use a penalty of headgate instead.
- * - A window lasts from 1 ms to 366 days, except with `redis`. If `timeWindow` is a text that is no duration, registering the plugin fails. If `timeWindow` is a
+ * - A window lasts from 1 ms to 366 days, except with `redis`.
+ * - If `timeWindow` is a text that is no duration, registering the plugin fails. If `timeWindow` is a
  *   function that returns no duration, the request fails.
  * - With `cache: 0`, the memory store holds a million keys. An object that `keyGenerator` returns is converted to text.
  * - A request without an address is refused with status 403 if its client has disconnected. All requests over a unix socket share one

@@ -62,8 +62,8 @@ export interface Framework<Request, Response> {
    */
   unaddressed?(request: Request): boolean | undefined
   /**
-   * True if the server has dropped fields of the request, so that the fields of a proxy may be missing (for requests of node:http, call
-   * `isIncomplete`). Such a request behind a trusted proxy has no address. Default: false for every request.
+   * True if the server has dropped fields of the request. The fields of a proxy may then be missing, so behind a trusted proxy the request
+   * has no address. For requests of node:http, call `isIncomplete`. Default: false for every request.
    */
   incomplete?(request: Request): boolean
   /**

@@ -184,9 +184,9 @@ export interface LocalRequest {
 }
 
 /**
- * For `Framework.incomplete`: true if Node may have dropped fields of a request. Node keeps the first 1000 fields, or as many as
- * `server.maxHeadersCount` says, so a client with many fields can keep Node from reading those of a proxy. In HTTP/2, Node refuses such a
- * request.
+ * For `Framework.incomplete`: true if Node may have dropped fields of a request. Node 20 keeps the first 1000 fields, or as many as
+ * `server.maxHeadersCount` says, so a client with many fields can keep Node from reading those of a proxy. Later versions answer such a
+ * request with status 431, and in HTTP/2 each version refuses the request.
  */
 export function isIncomplete(request: LocalRequest): boolean {
   const { rawHeaders = [], stream } = request
