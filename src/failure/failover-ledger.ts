@@ -52,7 +52,7 @@ class FailoverLedger implements CheckedLedger {
    */
   joined(terms: LedgerTerms): FailoverLedger {
     const { shared, quota, ledger } = this.#fallback
-    return new FailoverLedger(new Fallback(terms, shared, quota.joined(terms), shared.open(terms, ledger)))
+    return new FailoverLedger(new Fallback(terms, shared, quota.joined(terms), ledger))
   }
 
   run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
@@ -186,5 +186,5 @@ export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | u
     reconciler: new Reconciler(link, maxKeys),
     refunds: new DeferredRefunds(link),
   }
-  return new FailoverLedger(new Fallback(bare, shared, quota, telling(bare)))
+  return new FailoverLedger(new Fallback(bare, shared, quota))
 }

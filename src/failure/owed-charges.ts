@@ -66,18 +66,19 @@ export class OwedCharges {
       throw error
     } finally {
       const back = quota.endCharge(charge, outcome)
-      if (hasUnits(back)) this.refundLater(scope, key, back)
+      if (hasUnits(back)) this.refundLater(scope, key, () => back)
     }
   }
 
   /**
    * Refunds units in the store, when the store responds. The store was charged for these units, and this process has refunded the units
    * itself.
-   * @param units one number for each policy of the scope
+   * @param units returns one number for each policy of the scope: how many units to refund when the refund is sent
+   * @param unreserved true if the units are those of a call that made no reservation
    */
-  refundLater(scope: string, key: string, units: readonly number[]): void {
+  refundLater(scope: string, key: string, units: () => readonly number[], unreserved?: boolean): void {
     const own = ownText(key)
-    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units })
+    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units(), unreserved })
     this.#refunds.add({ scope, key: own, run })
   }
 

@@ -224,6 +224,15 @@ export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }
 
+/**
+ * The scopes (kinds of key) in which the store has certainly counted a call that failed, and those in which it has certainly not.
+ * @param all the scopes of the call
+ */
+export function scopesOf(error: unknown, all: readonly string[]): NonNullable<HeadgateError['scopes']> {
+  if (error instanceof HeadgateError && error.scopes !== undefined) return error.scopes
+  return { counted: [], uncounted: isUncounted(error) ? all : [] }
+}
+
 /** True if the store has certainly not executed a call that failed with this error, so that the call can be sent again. */
 export function isUncounted(error: unknown): boolean {
   return error instanceof HeadgateError && error.uncounted === true && !isBrokenRecord(error)

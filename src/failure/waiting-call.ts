@@ -1,18 +1,9 @@
-import { type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import { HeadgateError, type MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
-import {
-  type Booking,
-  type Command,
-  choiceFor,
-  type OnFailure,
-  type OutcomeOf,
-  unitsOfLate,
-  unitsTaken,
-} from '../stores/contract/index.ts'
+import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { CallVerb, Fallback, SetAside } from './fallback.ts'
-import { isMisuse, isUncounted } from './store-link.ts'
+import { isMisuse, scopesOf } from './store-link.ts'
 import { StoreRequest } from './store-request.ts'
 
 /** One call of a limiter to the store, and the result that the caller gets if the store fails. */
@@ -47,26 +38,10 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return outcome
   }
 
-  /** Called if the store answers after the deadline, when the caller already has a result. Gives back the units that the store took. */
+  /** Called if the store answers after the deadline, when the caller already has a result. */
   override late(outcome: OutcomeOf<V>): void {
-    const { verb, keys, tickets: renewed } = this.command
-    const giveBack = (units: readonly number[], taken?: Tickets) => {
-      this.#fallback.giveBack({ keys }, units, taken).catch((error) => {
-        if (taken === undefined) return // later, the units of a call without tickets may count no more
-        const { uncounted } = scopesOf(error, true, this.#fallback.terms.scopes)
-        this.#fallback.giveBackLater({ ...this.command, costs: units, tickets: taken }, uncounted)
-      })
-    }
-    if (verb === 'consume' && (outcome as Decision).allowed) {
-      const decision = outcome as Decision
-      const elapsed = (this.#fallback.quota.clock() - this.#sentAt) / 1000
-      giveBack(unitsOfLate(unitsTaken(this.command, decision), decision, elapsed))
-    }
-    if (verb !== 'reserve' && verb !== 'renew') return
-    const { decision, tickets } = outcome as Partial<Booking>
-    if (!decision?.allowed || tickets === undefined) return
-    if (verb === 'reserve') giveBack(unitsBack(tickets), tickets)
-    else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation continues with the new tickets of the store
+    const elapsed = (this.#fallback.quota.clock() - this.#sentAt) / 1000
+    this.#fallback.late(this.command, outcome as Decision | Booking, elapsed)
   }
 
   override failed(error: unknown): OutcomeOf<V> {
@@ -80,7 +55,8 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
     for (const breaker of breakers) breaker.warnIfOpened(terms.name, option ?? onStoreError, choice)
-    const { counted, uncounted } = scopesOf(error, this.sent, terms.scopes)
+    // If the call was not sent, the error is of an earlier call.
+    const { counted, uncounted } = this.sent ? scopesOf(error, terms.scopes) : { counted: [], uncounted: terms.scopes }
     // A refund admits no call, so with every choice, the units that a settlement gives back are refunded when the store responds again. A
     // settlement that the store may have executed is not sent again.
     if (command.verb === 'settle') this.#fallback.giveBackLater(command, uncounted)
@@ -110,16 +86,6 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     })
     return this.#fallback.run({ ...this.command, costs: rest }) as OutcomeOf<V>
   }
-}
-
-/**
- * The scopes (kinds of key) in which the store has certainly counted a call that failed, and those in which it has certainly not.
- * @param all the scopes of the call
- */
-function scopesOf(error: unknown, sent: boolean, all: readonly string[]) {
-  if (!sent) return { counted: [], uncounted: all } // the error is of an earlier call
-  if (error instanceof HeadgateError && error.scopes !== undefined) return error.scopes
-  return { counted: [], uncounted: isUncounted(error) ? all : [] }
 }
 
 /** The error of a call if the store failed and `onStoreError` is `'closed'`. */

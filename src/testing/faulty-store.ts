@@ -22,6 +22,7 @@ import {
   unbounded,
 } from '../common/index.ts'
 import { withFailover } from '../failure/index.ts'
+import type { Decision } from '../policy/index.ts'
 import { Deadlines, type Ledger, type LedgerTerms, type Store, type StoreTraits } from '../stores/contract/index.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -125,7 +126,15 @@ export class FaultyStore implements Store {
   #open(terms: LedgerTerms): Ledger {
     const ledger = this.#store.open(terms, this.#opened.get(terms.name))
     this.#opened.set(terms.name, ledger)
-    return { run: (command) => this.#call(() => ledger.run(command)) }
+    return {
+      run: (command) => {
+        const sentAt = this.#now
+        return this.#call(
+          () => ledger.run(command),
+          (outcome) => terms.onLate?.(command, outcome as Decision, this.#now - sentAt),
+        )
+      },
+    }
   }
 
   /** How many calls came, and how many calls each fault affected. */
@@ -148,9 +157,10 @@ export class FaultyStore implements Store {
     this.#release()
   }
 
-  #call<T>(send: () => MaybePromise<T>): Promise<T> {
+  /** @param late called with an outcome that comes after the timeout of the wrapped store */
+  #call<T>(send: () => MaybePromise<T>, late: (outcome: T) => void): Promise<T> {
     const answer = this.#meet(send)
-    return this.#deadlines === undefined ? answer : this.#deadlines.bound(answer)
+    return this.#deadlines === undefined ? answer : this.#deadlines.bound(answer, late)
   }
 
   async #meet<T>(send: () => MaybePromise<T>): Promise<T> {

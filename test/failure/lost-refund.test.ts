@@ -1,7 +1,7 @@
 /* A refund that the store has maybe executed. */
-import { expect, test, vi } from 'vitest'
-import { memoryStore, RateLimiter } from '../../src/index.ts'
-import { faultyStore } from '../../src/testing/index.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { type Decision, memoryStore, policy, RateLimiter } from '../../src/index.ts'
+import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 
 test.each([
   ['lost-reply', 3],
@@ -29,20 +29,61 @@ test.each([
   expect(await usedNow()).toBe(used)
 })
 
-test('the refund of a late reservation comes later, if the store refuses it first', async () => {
-  const store = faultyStore(memoryStore())
-  const limiter = new RateLimiter({ policies: ['10/30d sliding-log', '4 at once'], store, storeTimeout: '20ms' })
+describe.each([
+  ['the limiter', { storeTimeout: '20ms' }, {}],
+  ['the store', {}, { timeout: 20 }],
+] as const)('after a timeout of %s', (_, options, traits) => {
+  test.each(['reserve', 'consume'])(
+    'the refund of a late %s comes later, if the store refuses it first',
+    async (verb) => {
+      const store = faultyStore(Object.assign(memoryStore(), { traits }))
+      const limiter = new RateLimiter({
+        policies: ['10/30d sliding-log', '4 at once'].slice(0, verb === 'reserve' ? 2 : 1),
+        store,
+        ...options,
+      })
+      store.fail('partition')
+      const reservation = verb === 'reserve' ? await limiter.reserve('ann') : undefined
+      const decision = reservation?.decision ?? (await limiter.consume('ann'))
+      expect(decision.source).toBe('fallback')
+      if (reservation !== undefined) await reservation.cancel()
+      else await limiter.refund('ann')
+      store.heal()
+      store.fail('error') // the late reply has come, and its refund meets this error
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      store.heal()
+      const usedNow = async () => {
+        const { source, policies } = await limiter.usage('ann')
+        return source === 'store' ? policies.filter(({ used }) => used > 0) : undefined
+      }
+      await vi.waitFor(async () => expect(await usedNow()).toEqual([]), { timeout: 3000 })
+    },
+  )
+})
+
+test('the refund of a late call does not come after the window of the call', async () => {
+  const clock = new ManualClock()
+  const store = faultyStore(memoryStore({ clock: clock.now }), { clock })
+  const terms = {
+    onStoreError: 'open',
+    instances: 1,
+    storeTimeout: 20,
+    clock: clock.now,
+    sleeper: clock.sleeper,
+  } as const
+  const policies = [policy('10/1s fixed-window')]
+  const ledger = store.open({ name: 'late', policies, scopes: ['default'], failure: terms })
+  const consume = (costs: number) => ledger.run({ verb: 'consume', keys: ['k'], costs }) as Promise<Decision>
   store.fail('partition')
-  const reservation = await limiter.reserve('ann')
-  expect(reservation.decision.source).toBe('fallback')
-  await reservation.cancel()
+  const late = consume(3)
+  await clock.pass(20)
+  expect((await late).source).toBe('open')
   store.heal()
-  store.fail('error') // the late reply has come, and its refund meets this error
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  store.fail('error')
+  await clock.pass(1000)
   store.heal()
-  const used = async () => {
-    const { source, policies } = await limiter.usage('ann')
-    return source === 'store' ? policies.map((policy) => policy.used) : undefined
+  for (const remaining of [5, 4]) {
+    expect((await consume(remaining === 5 ? 5 : 1)).remaining).toBe(remaining)
+    await clock.pass(0)
   }
-  await vi.waitFor(async () => expect(await used()).toEqual([0, 0]), { timeout: 3000 })
 })

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers'
-import { unitsBack } from '../../algorithms/evaluation/index.ts'
 import { HeadgateError, monotonicClock, storeError } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
+import type { Decision } from '../../policy/index.ts'
 import {
   type Booking,
   type BreakerTerms,
@@ -10,16 +10,14 @@ import {
   type Documents,
   exchanged,
   exchangeStart,
-  givingBack,
   type Ledger,
   type LedgerTerms,
+  type OnLate,
   type Outcome,
   type OutcomeOf,
   type PendingCall,
   type Store,
   type StoreTraits,
-  unitsOfLate,
-  unitsTaken,
   type Verb,
 } from '../contract/index.ts'
 import {
@@ -81,7 +79,7 @@ export class WorkerStore implements Store {
   }
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
-    return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, packTerms(bare)))
+    return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, bare))
   }
 
   /** Rejects the pending calls and all later calls. A closed store does not keep the process alive. */
@@ -92,23 +90,16 @@ export class WorkerStore implements Store {
     this.#onDisconnect()
   }
 
-  send(terms: string, command: Command): Promise<Outcome> {
+  /** @param onLate called with an outcome that comes after the timeout */
+  send(terms: string, command: Command, onLate: OnLate = ignore): Promise<Outcome> {
     return this.#deadlines.promise((call) => {
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
       const sentAt = monotonicClock()
-      this.#request({ call, late: (outcome) => this.#takeBack(terms, command, outcome, sentAt) }, index, command)
+      const late = (outcome: Outcome) =>
+        onLate(command, outcome as Decision | Booking, (monotonicClock() - sentAt) / 1000)
+      this.#request({ call, late }, index, command)
     })
-  }
-
-  /** Gives the units of an admitted call back whose decision came too late for its caller. */
-  #takeBack(terms: string, call: Command, outcome: Outcome, sentAt: number): void {
-    if ((call.verb !== 'consume' && call.verb !== 'reserve') || outcome === undefined) return
-    const { decision, tickets } = ('decision' in outcome ? outcome : { decision: outcome }) as Partial<Booking>
-    if (!decision?.allowed) return
-    const late = () => unitsOfLate(unitsTaken(call, decision), decision, (monotonicClock() - sentAt) / 1000)
-    const costs = tickets === undefined ? late() : unitsBack(tickets)
-    this.send(terms, { keys: call.keys, ...givingBack(costs, tickets) }).catch(ignore) // if the primary fails again, the units stay used
   }
 
   #request(pending: PendingRequest, index: number, command: Command | DocumentCommand): void {
@@ -196,13 +187,15 @@ export class WorkerStore implements Store {
 class WorkerLedger implements Ledger {
   readonly #store: WorkerStore
   readonly #terms: string
+  readonly #onLate: OnLate | undefined
 
-  constructor(store: WorkerStore, terms: string) {
+  constructor(store: WorkerStore, terms: LedgerTerms) {
     this.#store = store
-    this.#terms = terms
+    this.#terms = packTerms(terms)
+    this.#onLate = terms.onLate
   }
 
   run<V extends Verb>(command: Command<V>): Promise<OutcomeOf<V>> {
-    return this.#store.send(this.#terms, command) as Promise<OutcomeOf<V>>
+    return this.#store.send(this.#terms, command, this.#onLate) as Promise<OutcomeOf<V>>
   }
 }

@@ -104,6 +104,8 @@ export interface Command<V extends Verb = Verb> {
    * that it is counted only once. A store may ignore this member.
    */
   readonly report?: NumberedReport | undefined
+  /** For `refund` and `settle`: true if no caller waits for the outcome. A store need not give the command a deadline. */
+  readonly unattended?: boolean | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms
   /** For `scan`: the page to return. */
@@ -119,35 +121,6 @@ export interface AskedCosts {
 /** The cost that an admitted call has taken. For a call that was admitted without counting, the first cost. */
 export function costsTaken({ costs, alternatives }: Partial<AskedCosts>, { tried }: Decision): Costs {
   return alternatives?.[tried?.length ?? 0] ?? costs ?? 1
-}
-
-/**
- * The units that an admitted call has taken under each policy. Only a shadow policy (which only reports) can have refused an admitted call.
- * Such a policy took no units.
- */
-export function unitsTaken(call: Partial<AskedCosts>, decision: Decision): readonly number[] {
-  const costs = costsTaken(call, decision)
-  return decision.policies.map(({ allowed }, n) =>
-    allowed ? (typeof costs === 'number' ? costs : (costs[n] as number)) : 0,
-  )
-}
-
-/**
- * The units of a call without tickets that a late response has to give back. Units under a policy that has its full quota again count no
- * more: a refund would give back units of other calls, such as those of the next window.
- * @param taken the units that the call took under each policy
- * @param elapsed the milliseconds since the call was sent. The refund may be under way as long as the response was
- */
-export function unitsOfLate(taken: readonly number[], { policies }: Decision, elapsed: number): readonly number[] {
-  return taken.map((units, n) => ((policies[n]?.resetAfter ?? 0) > 2 * elapsed ? units : 0))
-}
-
-/** The members of a command that gives back units of an admitted call. @param tickets those of the call, if it was a reservation */
-export function givingBack(
-  costs: Costs,
-  tickets: Tickets | undefined,
-): Pick<Command<'refund' | 'settle'>, 'verb' | 'costs' | 'tickets' | 'unreserved'> {
-  return tickets === undefined ? { verb: 'refund', costs, unreserved: true } : { verb: 'settle', costs, tickets }
 }
 
 /** The result of a reservation, granted or refused. */

@@ -15,14 +15,11 @@ export {
   costsTaken,
   type Elsewhere,
   elsewhere,
-  givingBack,
   type NumberedReport,
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
   tooMany,
-  unitsOfLate,
-  unitsTaken,
   type Verb,
 } from './command.ts'
 export { Deadlines } from './deadlines.ts'
@@ -61,6 +58,7 @@ export {
   isLocal,
   type Ledger,
   type LedgerTerms,
+  type OnLate,
   type OpenLedger,
   type OverrideExtent,
   type Store,

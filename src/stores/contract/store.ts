@@ -4,7 +4,8 @@
  */
 import type { Policy, StateRule } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
-import type { Command, OutcomeOf, Verb } from './command.ts'
+import type { Decision } from '../../policy/index.ts'
+import type { Booking, Command, OutcomeOf, Verb } from './command.ts'
 import type { Documents } from './documents.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
@@ -49,11 +50,27 @@ export interface LedgerTerms {
   /** Called once for each threshold that an outcome reports in `Verdict.reached`. Undefined if the limiter has no such function. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
   /**
+   * Called with the outcome of a `consume`, `reserve` or `renew` that came after the timeout of the store, so that no caller got the outcome.
+   * `withFailover` passes this function to the ledgers of a store, and gives the units back. A store without `traits.timeout` does not need
+   * `onLate`.
+   */
+  readonly onLate?: OnLate | undefined
+  /**
    * Set if these are the policies of an override. `'some'`: for a few keys, so the store need not prepare memory for these policies.
    * `'all'`: for every key. Undefined for the policies of a plan.
    */
   readonly override?: OverrideExtent | undefined
 }
+
+/**
+ * @param outcome the outcome. `tickets`, also those of a `consume`, identify the units that the command took
+ * @param elapsed how many milliseconds ago the command was sent
+ */
+export type OnLate = (
+  command: Command,
+  outcome: Decision | Pick<Booking, 'decision' | 'tickets'>,
+  elapsed: number,
+) => void
 
 /** Which keys the policies of an override are for. */
 export type OverrideExtent = 'some' | 'all'

@@ -1,4 +1,4 @@
-import { type Tickets, unitsBack } from '../../algorithms/evaluation/index.ts'
+import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { HeadgateError, type MaybePromise, unsupported } from '../../common/index.ts'
 import type { KeptKey, KeyPage } from '../../inspection/index.ts'
 import { type Decision, join, type Verdict } from '../../policy/index.ts'
@@ -6,28 +6,22 @@ import {
   allParts,
   type Command,
   decodeId,
-  givingBack,
   type Ledger,
   type LedgerTerms,
   limiterStart,
   type Outcome,
   type OutcomeOf,
-  PendingCall,
   runPart,
   type ScanTerms,
   ScopedEvaluation,
   type StateVerb,
   tellThresholds,
-  unitsOfLate,
-  unitsTaken,
   type Verb,
 } from '../contract/index.ts'
 import type { StateOutcome } from './job.ts'
 import { keptRecord } from './key-record.ts'
 import type { RecordContext } from './record-context.ts'
 import { keepsStart, recordKey, recordKeyStart } from './record-key.ts'
-
-const ignore = (): void => {}
 
 export class RecordLedger implements Ledger {
   readonly #context: RecordContext
@@ -168,48 +162,14 @@ export class RecordLedger implements Ledger {
     }
     const late = (outcome: StateOutcome, tickets: Tickets | undefined) => {
       tell(outcome)
-      this.#takeBack(keys, command, outcome, tickets, now)
+      if (outcome === undefined) return
+      const decision = 'decision' in outcome ? outcome.decision : outcome
+      this.#terms.onLate?.(command, { decision, tickets }, (this.#context.clock() - now) / 1000)
     }
     return deadlines.promise((pending) => {
       pending.sent = false
       queue.add(scoped, keys, { command, now, pending, late, tell })
-    })
-  }
-
-  /**
-   * Gives back what a call took if the call was decided only after its timeout. The refund has no deadline, because no caller waits. Only
-   * `consume` and `reserve` are given back. A charge is not given back, because reconciliation (charges after an outage) treats a charge
-   * that timed out as made. A renewal of a lease is not given back, because the caller still has the earlier tickets, with which the units
-   * can be given back.
-   */
-  #takeBack(
-    keys: readonly string[],
-    call: Command<StateVerb>,
-    outcome: StateOutcome,
-    tickets: Tickets | undefined,
-    sentAt: number,
-  ): void {
-    if ((call.verb !== 'consume' && call.verb !== 'reserve') || outcome === undefined) return
-    const decision = 'decision' in outcome ? outcome.decision : outcome
-    if (!decision.allowed) return
-    const { clock, deadlines, queue } = this.#context
-    const units = unitsOfLate(unitsTaken(call, decision), decision, (clock() - sentAt) / 1000)
-    for (const [n, key] of keys.entries()) {
-      const pending = new PendingCall<StateOutcome>(deadlines, ignore, ignore)
-      const command = this.#takingBack(n, units, tickets)
-      queue.add(this.#parts[n] as ScopedEvaluation, [key], {
-        command,
-        now: clock(),
-        pending,
-        late: ignore,
-      })
-    }
-  }
-
-  /** The command that gives the units of a call back to key number `n`. */
-  #takingBack(n: number, units: readonly number[], taken: Tickets | undefined): Command<StateVerb> {
-    const tickets = taken && this.#partOf(n, taken)
-    return { keys: [], ...givingBack(tickets === undefined ? this.#partOf(n, units) : unitsBack(tickets), tickets) }
+    }, command.unattended)
   }
 }
 

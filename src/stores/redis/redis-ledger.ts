@@ -7,7 +7,6 @@ import {
   type Booking,
   bookingOf,
   type Command,
-  givingBack,
   type Ledger,
   type LedgerTerms,
   limiterStart,
@@ -16,7 +15,6 @@ import {
   type OutcomeOf,
   type ScanTerms,
   tellThresholds,
-  unitsTaken,
   type Verb,
 } from '../contract/index.ts'
 import { redisError } from './client/index.ts'
@@ -26,6 +24,7 @@ import type { RedisContext } from './redis-context.ts'
 import { type PackedPlan, packPlan } from './script/index.ts'
 import {
   decisionOf,
+  lateResponse,
   type RequestExtras,
   type ScriptRequest,
   type ScriptResponse,
@@ -33,7 +32,6 @@ import {
   SlotGroups,
   sendInTwoPhases,
   severalSlots,
-  takingBack,
   thresholdsOf,
 } from './wire/index.ts'
 
@@ -92,7 +90,7 @@ export class RedisLedger implements Ledger {
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
     const { verb, costs = 1, keys: named, report, windows, calendar } = command
-    const late = takingBack(this.#terms, command, keys, this.#thresholds(named), this.#giveBack)
+    const late = lateResponse(this.#terms, command, this.#thresholds(named))
     const { alternatives, maxWait, expires, details, tickets, unreserved } = command
     const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
@@ -162,15 +160,16 @@ export class RedisLedger implements Ledger {
       if (spent !== undefined) return decisionOf(this.#plan.policies, spent.response, call.details, spent.elapsed)
       return this.#decideLocally(keys, cost, call) ?? this.#sendConsume(keys, cost, call)
     })
+    const sentAt = monotonicClock()
     return this.#context.batcher.within(decision, (late) => {
       tellThresholds(this.#terms, call.keys, late)
-      if (late.allowed) this.#giveBack(keys, unitsTaken({ costs: cost }, late))
+      const elapsed = (monotonicClock() - sentAt) / 1000
+      this.#terms.onLate?.(
+        { verb: 'consume', keys: call.keys, costs: cost },
+        { decision: late, tickets: undefined },
+        elapsed,
+      )
     })
-  }
-
-  readonly #giveBack = (keys: readonly string[], units: Costs, tickets?: Tickets): void => {
-    const { verb, costs = 1, ...extras } = givingBack(units, tickets)
-    this.#sendOther(this.#request(verb, keys, costs, extras)).catch(() => undefined) // if Redis fails again, the units stay used
   }
 
   /** Decides without a request: by a cached refusal, or by leased units. Undefined if the call needs a request. */
@@ -191,7 +190,7 @@ export class RedisLedger implements Ledger {
   #sendConsume(keys: readonly string[], cost: number, call: Call, prefetched?: number): Promise<Decision> {
     const { details, windows, calendar } = call
     const tell = this.#thresholds(call.keys)
-    const late = takingBack(this.#terms, { verb: 'consume', costs: cost }, keys, tell, this.#giveBack)
+    const late = lateResponse(this.#terms, { verb: 'consume', keys: call.keys, costs: cost }, tell)
     const { batcher, clock, refusalCache, leases } = this.#context
     const plan = this.#plan
     const groups = this.#groups(keys)

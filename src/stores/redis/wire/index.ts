@@ -4,7 +4,7 @@
  */
 
 export { Batcher } from './batcher.ts'
-export { takingBack, thresholdsOf } from './late-response.ts'
+export { lateResponse, thresholdsOf } from './late-response.ts'
 export type { RequestExtras, ScriptRequest } from './script-request.ts'
 export { decisionOf, type PolicyReport, type ScriptResponse } from './script-response.ts'
 export { type SlotGroup, SlotGroups, severalSlots } from './slot-groups.ts'

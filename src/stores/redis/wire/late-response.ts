@@ -1,13 +1,10 @@
 /* What happens with a response that comes after the timeout of its call, so that no caller gets the decision. */
-import { type Costs, type Tickets, unitsBack } from '../../../algorithms/evaluation/index.ts'
 import { monotonicClock } from '../../../common/index.ts'
-import { type Command, type LedgerTerms, tellThresholds, unitsOfLate, unitsTaken } from '../../contract/index.ts'
+import { type Command, type LedgerTerms, tellThresholds } from '../../contract/index.ts'
 import type { ScriptRequest } from './script-request.ts'
 import { decisionOf, type ScriptResponse } from './script-response.ts'
 
 type Late = NonNullable<ScriptRequest['late']>
-/** Gives units of keys back in Redis. With tickets, these are the units of a reservation. */
-type GiveBack = (keys: readonly string[], units: Costs, tickets?: Tickets) => void
 
 /**
  * Returns a function from the keys of a call to the handler of a late response. The handler reports the thresholds in that response,
@@ -21,29 +18,26 @@ export function thresholdsOf(terms: LedgerTerms): (keys: Command['keys']) => Lat
 }
 
 /**
- * Returns the handler of a late response to the call. The handler reports the thresholds (`tell`), and gives the units of an admitted
- * `consume` or `reserve` back, because nobody uses these units.
- * @param keys the keys of the call in Redis
+ * Returns the handler of a late response to the call. The handler reports the thresholds (`tell`), and passes the outcome to
+ * `terms.onLate`. Units that were leased (taken in advance) by the same request belong to the cost of that outcome.
  */
-export function takingBack(
-  { policies }: LedgerTerms,
-  call: Partial<Command>,
-  keys: readonly string[],
+export function lateResponse(
+  { policies, onLate }: LedgerTerms,
+  call: Command,
   tell: Late | undefined,
-  giveBack: GiveBack,
 ): Late | undefined {
-  if (call.verb !== 'consume' && call.verb !== 'reserve') return tell
+  const { verb, costs = 1 } = call
+  if (onLate === undefined || (verb !== 'consume' && verb !== 'reserve' && verb !== 'renew')) return tell
   const sentAt = monotonicClock()
   return (response: ScriptResponse) => {
     tell?.(response)
-    const { allowed, elsewhere, lease, tickets } = response
-    if (!allowed || elsewhere !== undefined) return
-    if (tickets !== undefined) {
-      giveBack(keys, unitsBack(tickets), tickets)
-      return
-    }
-    const decision = decisionOf(policies, response)
-    const taken = unitsTaken(call, decision).map((units) => units + (lease?.units ?? 0))
-    giveBack(keys, unitsOfLate(taken, decision, (monotonicClock() - sentAt) / 1000))
+    const { elsewhere, lease, tickets } = response
+    if (elsewhere !== undefined) return
+    const taken = typeof costs === 'number' ? costs + (lease?.units ?? 0) : costs
+    onLate(
+      { ...call, costs: taken },
+      { decision: decisionOf(policies, response), tickets },
+      (monotonicClock() - sentAt) / 1000,
+    )
   }
 }
