@@ -109,11 +109,16 @@ export const koaFramework: Framework<Context, Context> = {
   setStatus(context, status) {
     context.status = status
   },
-  clearRefusal({ response, res }) {
-    nodeResponse.clearRefusal(res)
-    // Restore Koa's first status of a response: if a body is set later, Koa changes 404 to 200.
-    res.statusCode = 404
-    Object.assign(response, { _explicitStatus: false })
+  snapshot({ req, response, res }) {
+    const restore = nodeResponse.snapshot(res)
+    // Koa's first status of a response is 404, which is not explicit: if a body is set later, Koa changes the status to 200.
+    const { _explicitStatus } = response as { _explicitStatus?: boolean }
+    const message = req.httpVersionMajor < 2 ? { statusMessage: res.statusMessage } : {}
+    return () => {
+      restore()
+      Object.assign(response, { _explicitStatus })
+      Object.assign(res, message)
+    }
   },
   send(context, type, body) {
     context.res.setHeader('Content-Type', type)

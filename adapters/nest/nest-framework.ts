@@ -174,10 +174,14 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     call.status = status
     call.reply?.table.setStatus(call.reply.response, status)
   },
-  clearRefusal(context) {
+  snapshot(context) {
     const call = callOf(context)
-    call.status = undefined
-    call.reply?.table.clearRefusal?.(call.reply.response)
+    const { status, reply } = call
+    const restore = reply?.table.snapshot?.(reply.response)
+    return () => {
+      call.status = status
+      restore?.()
+    }
   },
   // A refusal is an exception. Nest sends exceptions as JSON.
   jsonOnly: true,

@@ -194,11 +194,11 @@ function paramOf({ request, context }: FetchExchange, name: string): MaybePromis
   return undefined
 }
 
-/** The parts of a parameter for several segments are joined by `/`. */
+/** The parts of a parameter for several segments are joined by `/`. A matcher of SvelteKit may return a number, a bigint or a boolean. */
 function paramIn(params: Params, name: string): string | undefined {
   const value = params && Object.hasOwn(params, name) ? params[name] : undefined
   const text = Array.isArray(value) ? value.join('/') : value
-  return typeof text === 'string' ? text : undefined
+  return typeof text === 'object' || text === undefined ? undefined : String(text)
 }
 
 /** The cookies of a NextRequest, an event of SvelteKit or a request of Bun. Some have texts, and some have objects. */

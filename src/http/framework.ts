@@ -132,12 +132,10 @@ export interface Framework<Request, Response> {
   responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
   /**
-   * Resets the status and removes `Retry-After` and `Cache-Control`, if the option `refuse` has admitted a refused request. Default: the
-   * middleware sets the status to 200.
+   * Called before a refusal changes the response, if the option `refuse` is set. Notes the status, `Retry-After` and `Cache-Control`. Returns a
+   * function that restores them, for a request that `refuse` admits. Default: the middleware sets the status to 200.
    */
-  clearRefusal?(response: Response): void
-  /** Sets a field that the application has set before the refusal, after `clearRefusal`. Default: `setHeader`. */
-  restoreHeader?(response: Response, name: string, value: string): void
+  snapshot?(response: Response): () => void
   /**
    * Ends the response with a body.
    * @param type the content type of the body

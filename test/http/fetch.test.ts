@@ -388,10 +388,11 @@ describe('the end of a response', () => {
       (_request: Request, _context: object) => new Response(),
     )
     const statuses: number[] = []
-    for (const id of ['ann', 'bob', 'ann', ['a', 'b'], ['a', 'c'], ['a', 'b']]) {
+    for (const id of ['ann', 'bob', 'ann', ['a', 'b'], ['a', 'c'], ['a', 'b'], 12, 13, 12, true, false, true, 5n, 5n]) {
       statuses.push((await limited(request(), { params: paramsOf(id) })).status)
     }
-    expect(statuses).toEqual([200, 200, 429, 200, 200, 429])
+    const ofThree = [200, 200, 429]
+    expect(statuses).toEqual([...ofThree, ...ofThree, ...ofThree, ...ofThree, 200, 429])
   })
 
   test('without count, the body is left as it is', async () => {

@@ -1,7 +1,20 @@
+import { createServer, type Server, STATUS_CODES } from 'node:http'
+import express from 'express'
+import fastify from 'fastify'
+import { H3 } from 'h3'
+import { Hono } from 'hono'
+import Koa from 'koa'
 import { afterEach, expect, test, vi } from 'vitest'
+import { rateLimit as onExpress } from '../../adapters/express.ts'
+import { rateLimit as onFastify } from '../../adapters/fastify/index.ts'
+import { rateLimit as onH3 } from '../../adapters/h3.ts'
+import { rateLimit as onHono } from '../../adapters/hono.ts'
+import { rateLimit as onKoa } from '../../adapters/koa.ts'
+import { rateLimit as onNode } from '../../adapters/node.ts'
 import { type Decision, RateLimiter } from '../../src/index.ts'
 import { contract, stillStore } from '../support/contract.ts'
 import { get, type Received } from '../support/frameworks.ts'
+import { serve } from '../support/served-app.ts'
 
 /* Whatever `refuse` does, each refused request ends, no handler runs for it unless `refuse` lets it go on, and it holds nothing. */
 
@@ -76,4 +89,86 @@ contract((app, _lacks, name) => {
       if (name === 'Fastify') expect(body).toBe(own)
     }
   })
+})
+
+/* A request that `refuse` admits has the status that code before the limit has set. */
+
+const refusing = { limit: 0, window: '1h', keys: () => 'k', refuse: () => true } as const
+const byInject = async (app: { inject(path: string): Promise<{ statusCode: number; statusMessage: string }> }) => {
+  const { statusCode, statusMessage } = await app.inject('/')
+  return `${statusCode} ${statusMessage}`
+}
+const byServer = async (server: Server) => {
+  const { url, close } = await serve(server)
+  const { status, statusText } = await fetch(url)
+  await close()
+  return `${status} ${statusText}`
+}
+const before: Record<string, (status: number | undefined) => Promise<string>> = {
+  Express(status) {
+    const app = express()
+    app.use((_request, response, next) => next(status && void response.status(status)))
+    app.use(onExpress(refusing), (_request, response) => void response.send('ok'))
+    return byServer(createServer(app))
+  },
+  async Koa(status) {
+    const app = new Koa()
+    app.use((context, next) => {
+      if (status !== undefined) context.status = status
+      return next()
+    })
+    app.use(onKoa(refusing))
+    app.use((context) => {
+      context.body = 'ok'
+    })
+    return byServer(createServer(app.callback()))
+  },
+  async Fastify(status) {
+    const app = fastify()
+    app.addHook('onRequest', async (_request, reply) => void (status && reply.code(status)))
+    await app.register(onFastify(refusing))
+    app.get('/', () => 'ok')
+    return byInject(app as never)
+  },
+  async Hono(status) {
+    const app = new Hono()
+    app.use((context, next) => {
+      if (status !== undefined) context.status(status as 401)
+      return next()
+    })
+    app.use(onHono(refusing))
+    app.get('/', (context) => context.text('ok'))
+    const response = await app.request('/')
+    return `${response.status} ${STATUS_CODES[response.status]}`
+  },
+  async h3(status) {
+    const app = new H3()
+    app.use((event) => void (status && Object.assign(event.res, { status })))
+    app.use(onH3(refusing))
+    app.get('/', () => 'ok')
+    const response = await app.request('/')
+    return `${response.status} ${STATUS_CODES[response.status]}`
+  },
+  'node:http'(status) {
+    const limit = onNode(refusing)
+    return byServer(
+      createServer((request, response) => {
+        if (status !== undefined) response.statusCode = status
+        void limit(request, response, () => response.end('ok'))
+      }),
+    )
+  },
+}
+
+test.each(Object.entries(before))(
+  'a request that refuse admits on %s keeps the status of earlier code',
+  async (_, run) => {
+    expect([await run(undefined), await run(401)]).toEqual(['200 OK', '401 Unauthorized'])
+  },
+)
+
+test('Koa sends its own text for a request that refuse admits and that no route matches', async () => {
+  const app = new Koa()
+  app.use(onKoa(refusing))
+  expect(await byServer(createServer(app.callback()))).toBe('404 Not Found')
 })

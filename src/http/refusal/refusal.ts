@@ -15,9 +15,6 @@ import {
   unavailableBody,
 } from './refusal-body.ts'
 
-/** Fields of a response, by name. The value is undefined for a field that the response does not have. */
-type Fields = readonly (readonly [name: string, value: string | undefined])[]
-
 /** Sends the responses to refused requests. */
 export class Refusal<Request, Response> {
   readonly #framework: Framework<Request, Response>
@@ -38,33 +35,21 @@ export class Refusal<Request, Response> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
     const { policies } = limiter
     const told = clientRefusal(decision, policies)
-    const before = this.#refuse && this.#changedFields(response)
+    const restore = this.#refuse && this.#framework.snapshot?.(response)
     this.#begin(response, status, retryAfterSeconds(told.retryAfter))
     const bodyOf = (form: Form) => refusalBody(form, decision, told, status, policies)
     if (this.#refuse === undefined) return this.#send(request, response, bodyOf)
     const answer = (value: unknown) =>
-      value === true ? this.#admit(response, before) : this.#sendReturned(value, request, response, bodyOf)
+      value === true ? this.#admit(response, restore) : this.#sendReturned(value, request, response, bodyOf)
     const returned = this.#refuse(decision, request, response)
     // The reply of Fastify has a method `then`, but is no promise.
     return isPromise(returned) && returned !== response ? returned.then(answer) : answer(returned)
   }
 
-  /** The fields that a refusal changes, with the values that the application has set before. */
-  #changedFields(response: Response): Fields {
-    const { responseHeader } = this.#framework
-    return ['Cache-Control', 'Retry-After'].map((name) => [name, responseHeader?.(response, name)])
-  }
-
-  /** Admits a request after all, whose response gets back the fields that the application has set before. */
-  #admit(response: Response, before: Fields = []): true {
-    const framework = this.#framework
-    if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
-    else framework.clearRefusal(response)
-    for (const [name, value] of before) {
-      if (value === undefined) continue
-      if (framework.restoreHeader === undefined) framework.setHeader(response, name, value)
-      else framework.restoreHeader(response, name, value)
-    }
+  /** Admits a request after all. @param restore restores what the refusal has changed */
+  #admit(response: Response, restore: (() => void) | undefined): true {
+    if (restore === undefined) this.#framework.setStatus(response, 200)
+    else restore()
     return true
   }
 
