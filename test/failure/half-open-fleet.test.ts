@@ -98,6 +98,34 @@ test.each(['ioredis', 'node-redis'])('%s: the master of a Sentinel', async (name
   await heals(redisStore({ client, reconnectAfter: '1s', prefix: `sentinel-${name}` }), () => proxy.forget())
 })
 
+test('node-redis: a Sentinel whose master only accepts connections, until another takes its place', async () => {
+  const own = await startRedis()
+  const sentinel = await startSentinel(own.port) // of its own: other sentinels would send messages about this one
+  closes.push(
+    () => sentinel.stop(),
+    () => own.stop(),
+  )
+  const proxy = await proxyTo(own.port)
+  const map = { [`127.0.0.1:${own.port}`]: { host: '127.0.0.1', port: proxy.port } }
+  const client = createSentinel({
+    sentinelRootNodes: [{ host: '127.0.0.1', port: sentinel.port }],
+    name: 'gate',
+    nodeAddressMap: map,
+  })
+  client.on('error', () => undefined)
+  await client.connect()
+  closes.push(() => client.destroy())
+  const store = redisStore({ client: client as RedisClient, reconnectAfter: '300ms' })
+  const limiter = new RateLimiter({ name: 'hung', policies: '1000/1h', store })
+  const source = async () => (await limiter.consume('k')).source
+  await expect.poll(source).toBe('store')
+  proxy.silent = true
+  for (const began = performance.now(); performance.now() - began < 2500; await sleep(20)) await source()
+  proxy.forget()
+  proxy.silent = false
+  await expect.poll(source, { timeout: 8000 }).toBe('store')
+})
+
 test('node-redis: a pool', async () => {
   const proxy = await proxyTo(server.port)
   const pool = createClientPool({ socket: { port: proxy.port } })

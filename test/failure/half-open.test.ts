@@ -47,6 +47,24 @@ test.each(['ioredis', 'node-redis'])('%s: the client is told to connect anew', a
   expect(performance.now() - began).toBeGreaterThan(900)
 })
 
+test.each(['ioredis', 'node-redis'])(
+  '%s: a server that only accepts connections, until another takes its place',
+  async (name) => {
+    const proxy = await startProxy(server.port)
+    closes.push(() => proxy.close())
+    const store = redisStore({ client: await connect(name, proxy.port), reconnectAfter: '300ms' })
+    const limiter = new RateLimiter({ name: `hung-${name}`, policies: '1000/1h', store })
+    const source = async () => (await limiter.consume('k')).source
+    await expect.poll(source).toBe('store')
+    proxy.silent = true
+    for (const began = performance.now(); performance.now() - began < 2500; await sleep(20)) await source()
+    expect(await source()).toBe('fallback')
+    proxy.forget()
+    proxy.silent = false
+    await expect.poll(source, { timeout: 8000 }).toBe('store')
+  },
+)
+
 test('the options of node-redis in docs/production.md survive a Redis that stands still for longer than socketTimeout', async () => {
   const page = readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8')
   const [, strategy = '', options = ''] =

@@ -7,10 +7,12 @@
  * once.
  */
 import type { Args } from './script-call.ts'
+import { type AddressedClient, serverAnswers } from './server-answers.ts'
 
 type Run = (script: string, options: { keys: Args; arguments: Args }) => Promise<unknown>
 
-interface MasterClient {
+interface MasterClient extends AddressedClient {
+  readonly isReady: boolean
   readonly evalSha: Run
   readonly eval: Run
   destroy(): void
@@ -51,9 +53,16 @@ export class SentinelMaster {
     return this.#failure ?? new Error('The sentinel client has no connection to the master.')
   }
 
-  /** Breaks the connection. Commands that Redis has not answered then fail, and so the sentinel client opens another connection. */
-  readonly reconnect = (): void => {
-    this.#client._execute(false, async (master) => master.destroy()).catch(() => undefined)
+  /**
+   * Breaks the connection, if the master answers on a new connection. Commands that Redis has not answered then fail, and so the sentinel
+   * client opens another connection.
+   */
+  readonly reconnect = (_slot: number, isSilent: () => boolean): void => {
+    const client = this.#client
+    const run = async (master: MasterClient) => {
+      if ((await serverAnswers(master)) && isSilent() && master.isReady) master.destroy()
+    }
+    if (client.isReady) client._execute(false, run).catch(() => undefined)
   }
 
   /** Sends a script call to the master. @param name the method of the client */

@@ -6,6 +6,7 @@ import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
 import { isPool, poolReady } from './node-redis-pool.ts'
 import { isSentinel, type NodeRedisSentinel, SentinelMaster } from './node-redis-sentinel.ts'
 import { type SendScript, withBytes } from './script-call.ts'
+import { type AddressedClient, serverAnswers } from './server-answers.ts'
 
 type Listener = () => void
 
@@ -53,8 +54,12 @@ export interface Connection {
   problem(): unknown
   /** The reason why the node of a slot is not connected; undefined if the node is connected, or without Redis Cluster. */
   nodeProblem(slot: number): unknown
-  /** Makes the client close its connection to the master of a slot of the Cluster and open another one, if the client supports that. */
-  reconnect(slot: number): void
+  /**
+   * Makes the client close its connection to the master of a slot of the Cluster and open another one, if the client supports that. A
+   * client of node-redis does so only if the server answers on a new connection.
+   * @param isSilent returns false if the server has answered since the call of `reconnect`
+   */
+  reconnect(slot: number, isSilent: () => boolean): void
   /**
    * Makes a client of one server reconnect, because its server has become a replica. Behind a load balancer or a host name, the
    * new connection leads to the new master. Cluster and Sentinel clients find the new master without this function.
@@ -110,10 +115,14 @@ interface NodeRedisClient {
   connect(): Promise<unknown>
 }
 
-/** Closes and opens the connection of a single client, or of a client of one node. Does nothing for a pool. */
+/** True for a client of one server, or of one node of a Cluster, and false for a pool. */
+function isSingle(client: NodeRedisLike): boolean {
+  return 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
+}
+
+/** Closes and opens the connection of a client of one server. Does nothing for other clients. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
-  const single = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
-  if (!single || client.isReady !== true) return
+  if (!isSingle(client) || client.isReady !== true) return
   const own = client as unknown as NodeRedisClient
   own.destroy()
   own.connect().catch(() => undefined) // an error is ignored here, because the client also emits it as an event
@@ -142,7 +151,10 @@ function nodeRedis(client: NodeRedisLike): Connection {
       return node?.isReady === false ? (errors?.last ?? nodeGone) : undefined
     },
     checkListener: () => errors?.checkListener(),
-    reconnect: (slot) => reconnectNodeRedis((client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client),
+    async reconnect(slot, isSilent) {
+      const single = (client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client
+      if (isSingle(single) && (await serverAnswers(single as AddressedClient)) && isSilent()) reconnectNodeRedis(single)
+    },
     leaveReplica: (after) => {
       if (after !== Infinity && isDue(client, after)) reconnectNodeRedis(client)
     },
@@ -206,8 +218,12 @@ function ioredis(client: IoredisLike): Connection {
       return connected ? undefined : (errors?.last ?? nodeGone)
     },
     checkListener: () => errors?.checkListener(),
-    // Destroys the socket, because a socket whose other end is gone may never close.
-    reconnect: (slot) => nodeClient(client, slot)?.stream?.destroy?.(),
+    reconnect(slot) {
+      const { status, stream } = nodeClient(client, slot) ?? {}
+      // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the server has not answered
+      // the first commands of the connection. An attempt to connect has a timeout in the client.
+      if (status === 'ready' || status === 'connect') stream?.destroy?.()
+    },
     leaveReplica: (after) => {
       const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels
       if (single && after !== Infinity && isDue(client, after)) (client as IoredisNode).stream?.destroy?.()

@@ -137,7 +137,7 @@ export class Batch extends DeadlineItem {
   expire(error: HeadgateError): void {
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
-    if (this.sent) this.#sender.unanswered(this)
+    this.#sender.unanswered(this)
     this.fail(this.sent ? this.#unanswered(error) : this.#unsent(error))
   }
 

@@ -6,6 +6,8 @@ export class RedisNode {
   #scripts = new WeakSet<Script>()
   /** When the oldest batch without an answer was sent, in microseconds; 0 if the node has answered all batches. */
   #silentSince = 0
+  /** How often the node has answered. */
+  answers = 0
 
   has(script: Script): boolean {
     return this.#scripts.has(script)
@@ -23,6 +25,7 @@ export class RedisNode {
   /** Called when the node has answered. @param script the script that the node has run, if it has run a script */
   answered(script?: Script): void {
     this.#silentSince = 0
+    this.answers++
     if (script !== undefined) this.#scripts.add(script)
   }
 

@@ -126,10 +126,13 @@ export class UnderWay {
     exchanged('redis', batch.sentAt, size, error)
   }
 
-  /** Called when a sent batch gets no answer of Redis before its deadline. */
-  unanswered({ slot }: Batch): void {
+  /** Called when a batch gets no answer of Redis before its deadline, also if it was not sent because there is no connection. */
+  unanswered({ slot, sent }: Batch): void {
     const { connection, reconnectAfter } = this.#options
-    if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)
+    const node = this.#nodeOf(slot)
+    if (!sent && !connection.ready()) node.asked(monotonicClock())
+    const { answers } = node
+    if (node.isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot, () => node.answers === answers)
   }
 
   #nodeOf(slot: number): RedisNode {

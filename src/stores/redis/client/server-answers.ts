@@ -1,0 +1,40 @@
+import { connect, type NetConnectOpts } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+
+/** How long a new connection may take to get an answer, in milliseconds. */
+const longest = 1000
+/** How many milliseconds later the answers on the earlier connection have arrived too, if that connection works. */
+const grace = 50
+
+/** A client of node-redis, of one server. */
+export interface AddressedClient {
+  readonly options?: { readonly socket?: (NetConnectOpts | ConnectionOptions) & { readonly tls?: boolean } }
+}
+
+/** The clients whose server is asked at the moment. */
+const asked = new WeakSet<AddressedClient>()
+
+/**
+ * Resolves to true if the server of a node-redis client answers on a new connection. A client must not reconnect to a server that accepts
+ * connections and does not answer, such as a machine that hangs: node-redis would wait for that server without end, also after a failover.
+ * Resolves to false if the server of this client is asked already.
+ */
+export async function serverAnswers(client: AddressedClient): Promise<boolean> {
+  if (asked.has(client)) return false
+  asked.add(client)
+  const { tls, ...socket } = client.options?.socket ?? {}
+  const to = { port: 6379, ...socket, onread: undefined }
+  const answered = new Promise<boolean>((resolve) => {
+    const connection = tls ? connectTls(to as ConnectionOptions) : connect(to as NetConnectOpts)
+    const end = (answers: boolean) => {
+      connection.destroy()
+      resolve(answers)
+    }
+    connection.unref().setTimeout(longest, () => end(false))
+    connection.on('error', () => end(false))
+    connection.once(tls ? 'secureConnect' : 'data', () => setTimeout(end, grace, true))
+    if (!tls) connection.write('PING\r\n')
+  })
+  // The options may be those of another version, with which a connection throws.
+  return answered.catch(() => false).finally(() => asked.delete(client))
+}
