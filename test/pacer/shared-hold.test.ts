@@ -1,7 +1,9 @@
+import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
 import { concurrency, gcra, type PolicyLike, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
 import type { PacerOptions } from '../../src/pacer/index.ts'
 import type { Ledger } from '../../src/store.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import fc from '../support/fast-check.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
@@ -16,6 +18,17 @@ function fleet(policy: PolicyLike, latencies: readonly number[] = [10, 10, 10], 
   const stores = latencies.map((latency) => new LateStore(timeline, latency, shared))
   const pacers = stores.map((store) => timeline.pacer(policy, { store, ...options }))
   return { timeline, stores, pacers }
+}
+
+/** Pacers on a store that several processes share and that answers at once. */
+function fleetOnFile(policy: PolicyLike) {
+  const timeline = new Timeline()
+  const database = new Database(':memory:')
+  const pacers = [1, 2, 3].map(() => {
+    const store = sqliteStore({ database, clock: timeline.clock.now })
+    return timeline.pacer(policy, { store, name: 'fleet' })
+  })
+  return { timeline, pacers }
 }
 
 describe('a hold of one process holds the others', () => {
@@ -36,52 +49,62 @@ describe('a hold of one process holds the others', () => {
     expect(await timeline.read()).toMatch(/^A\+10(1\d|2\d)$/)
   })
 
-  test.each<[string, PolicyLike]>([
+  const policies: [string, PolicyLike][] = [
     ['a log', slidingLog({ limit: 3, window: '300ms' })],
     ['even calls', even],
     ['Guava', smoothBursty({ rate: 10 })],
     ['a policy that cannot book', slidingWindow({ limit: 1, window: '100ms' })],
     ['calls in flight', concurrency({ limit: 1, lease: '5s' })],
-  ])('%s: nobody starts from one round trip after a hold to its end', async (_, policy) => {
-    const hold = fc.record({ at: fc.nat(900), pacer: fc.nat(2), length: fc.integer({ min: 1, max: 900 }) })
-    const call = fc.record({ at: fc.nat(1200), pacer: fc.nat(2), key: fc.constantFrom('', 'k') })
-    const latencies = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat(40), fc.nat(40))
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(hold, { minLength: 1, maxLength: 4 }),
-        fc.array(call, { minLength: 15, maxLength: 30 }),
-        latencies,
-        async (holds, calls, trips) => {
-          const { timeline, pacers } = fleet(policy, trips)
-          const starts: { at: number; pacer: number }[] = []
-          const events = [
-            ...holds.map((each) => ({ at: each.at, run: () => pacers[each.pacer]!.hold(each.length) })),
-            ...calls.map(({ at, pacer, key }) => ({
-              at,
-              run: () => {
-                const pace = key === '' ? pacers[pacer]! : pacers[pacer]!.key(key)
-                void pace.throttle(() => key === '' && starts.push({ at: timeline.now, pacer }))
-              },
-            })),
-          ]
-          for (const { at, run } of events.toSorted((a, b) => a.at - b.at)) {
-            if (at > timeline.now) await timeline.pass(at - timeline.now)
-            run()
-          }
-          await timeline.pass(60_000)
-          expect(starts.length).toBe(calls.filter(({ key }) => key === '').length)
-          for (const { at: from, pacer, length } of holds) {
-            const trip = Math.max(...trips) + 2
-            const early = starts.filter(
-              ({ at, pacer: other }) => at >= from + (other === pacer ? 1 : trip) && at < from + length,
-            )
-            expect(early).toEqual([])
-          }
-        },
-      ),
-      { numRuns: 40 },
-    )
-  })
+  ]
+  const far = (trips: readonly number[]) => (policy: PolicyLike) => fleet(policy, trips)
+  const near = () => fleetOnFile
+
+  test.each([
+    ...policies.map(([name, policy]) => [name, 'a server', policy, far, 40] as const),
+    ...policies.map(([name, policy]) => [name, 'SQLite', policy, near, 10] as const),
+  ])(
+    '%s on %s: nobody starts from one round trip after a hold to its end',
+    async (_, _store, policy, open, numRuns) => {
+      const hold = fc.record({ at: fc.nat(900), pacer: fc.nat(2), length: fc.integer({ min: 1, max: 900 }) })
+      const call = fc.record({ at: fc.nat(1200), pacer: fc.nat(2), key: fc.constantFrom('', 'k') })
+      const latencies = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat(40), fc.nat(40))
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(hold, { minLength: 1, maxLength: 4 }),
+          fc.array(call, { minLength: 15, maxLength: 30 }),
+          latencies,
+          async (holds, calls, trips) => {
+            const { timeline, pacers } = open(trips)(policy)
+            const starts: { at: number; pacer: number }[] = []
+            const events = [
+              ...holds.map((each) => ({ at: each.at, run: () => pacers[each.pacer]!.hold(each.length) })),
+              ...calls.map(({ at, pacer, key }) => ({
+                at,
+                run: () => {
+                  const pace = key === '' ? pacers[pacer]! : pacers[pacer]!.key(key)
+                  void pace.throttle(() => key === '' && starts.push({ at: timeline.now, pacer }))
+                },
+              })),
+            ]
+            for (const { at, run } of events.toSorted((a, b) => a.at - b.at)) {
+              if (at > timeline.now) await timeline.pass(at - timeline.now)
+              run()
+            }
+            await timeline.pass(60_000)
+            expect(starts.length).toBe(calls.filter(({ key }) => key === '').length)
+            for (const { at: from, pacer, length } of holds) {
+              const trip = Math.max(...trips) + 2
+              const early = starts.filter(
+                ({ at, pacer: other }) => at >= from + (other === pacer ? 1 : trip) && at < from + length,
+              )
+              expect(early).toEqual([])
+            }
+          },
+        ),
+        { numRuns },
+      )
+    },
+  )
 })
 
 test('a hold only extends: a shorter hold of another process changes nothing, a longer one does', async () => {

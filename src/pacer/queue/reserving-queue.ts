@@ -121,9 +121,11 @@ export class ReservingQueue extends Queue {
 
   /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
   restart(): void {
-    if (this.stopped) return
-    while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
-    if (this.#unbooked.first !== undefined) this.#horizon.schedule()
+    // The answer to each booking may be that another process has stopped the key.
+    while (!this.stopped && this.#unbooked.first !== undefined && this.#horizon.hasRoom) {
+      this.#book(this.#unbooked.shift() as Waiter)
+    }
+    if (!this.stopped && this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 
   /** Notes whether the store fails. While the store fails, this process keeps its part of the policies: see run-spacing.ts. */
