@@ -1,4 +1,8 @@
 import { isolatesRequests } from '#platform'
+import { type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
+import type { Decision } from '../policy/index.ts'
+import { type Booking, type Command, costsTaken, type OnLate } from '../stores/contract/index.ts'
+import { hasUnits } from './pending-charges.ts'
 import { few, RequestWork } from './request-work.ts'
 import { isUncounted, type StoreLink } from './store-link.ts'
 
@@ -6,7 +10,7 @@ import { isUncounted, type StoreLink } from './store-link.ts'
 const maxRefunds = 10_000
 
 /** A request that gives units of a key back to the store. */
-interface Refund {
+export interface Refund {
   readonly scope: string
   readonly key: string
   readonly run: () => Promise<unknown>
@@ -19,6 +23,8 @@ interface Refund {
 export class DeferredRefunds {
   readonly #link: StoreLink
   readonly #refunds = new Set<Refund>()
+  /** The refunds of late calls that are under way for the first time. */
+  readonly #begun = new Set<Refund>()
   /** The last few refunds that a request of Cloudflare Workers has begun. */
   readonly #work = new RequestWork()
   #running = false
@@ -39,18 +45,31 @@ export class DeferredRefunds {
     if (!this.#waits(refund)) this.#start()
   }
 
+  /** Runs the refund of a late call at once. A refund that fails runs again as with `add`, but takes no place of an earlier refund. */
+  async begin(refund: Refund): Promise<void> {
+    this.#begun.add(refund)
+    try {
+      await refund.run()
+    } catch (error) {
+      if (isUncounted(error) && this.#begun.has(refund) && this.#refunds.size < maxRefunds) this.add(refund)
+    } finally {
+      this.#begun.delete(refund)
+    }
+  }
+
   /** Drops the refunds of keys that are reset, because such keys have their full quota already. Returns the dropped refunds. */
   forget(scopes: readonly string[], keys: readonly string[]): readonly Refund[] {
-    const dropped = [...this.#refunds].filter(({ scope, key }) =>
-      scopes.some((each, n) => each === scope && keys[n] === key),
-    )
+    const isDropped = ({ scope, key }: Refund) => scopes.some((each, n) => each === scope && keys[n] === key)
+    const dropped = [...this.#refunds].filter(isDropped)
     for (const refund of dropped) this.#refunds.delete(refund)
+    for (const refund of this.#begun) if (isDropped(refund)) this.#begun.delete(refund)
     return dropped
   }
 
   /** Drops all refunds, because all keys were cleared. */
   forgetAll(): void {
     this.#refunds.clear()
+    this.#begun.clear()
   }
 
   /** True if the last request to the store has failed, so that the refund waits until the store responds again. */
@@ -109,4 +128,46 @@ export class DeferredRefunds {
     }
     this.#running = false
   }
+}
+
+/** The units of a call whose outcome came too late for its caller. Both lists have an item for each policy. */
+export interface LateUnits {
+  /** The units that the call took, and the time from which they count no more, in microseconds. */
+  readonly units: readonly { readonly taken: number; readonly until: number }[]
+  /** Identify the units of a reservation. */
+  readonly tickets: Tickets | undefined
+}
+
+/**
+ * The units that a late outcome gives back. Undefined if the command took no units, or if the units stay used: reconciliation (charges after
+ * an outage) treats a charge that timed out as made. Units under a policy that has its full quota again count no more: a refund would give back
+ * units of other calls, such as those of the next window.
+ */
+export function lateUnits(
+  command: Command,
+  outcome: Parameters<OnLate>[1],
+  now: number,
+  elapsed: number,
+): LateUnits | undefined {
+  if (!['consume', 'reserve', 'renew'].includes(command.verb)) return undefined
+  const { decision, tickets } = { decision: outcome as Decision, tickets: undefined, ...(outcome as Partial<Booking>) }
+  if (!decision.allowed) return undefined
+  const costs = costsTaken(command, decision)
+  const units = decision.policies.map(({ allowed, resetAfter }, n) => {
+    // Only a shadow policy (which only reports) can have refused an admitted call. Such a policy took no units.
+    const taken = !allowed ? 0 : typeof costs === 'number' ? costs : (costs[n] as number)
+    // The refund may be under way as long as the outcome was.
+    return { taken, until: now + (resetAfter - 2 * elapsed) * 1000 }
+  })
+  return { units, tickets }
+}
+
+/** The command, without its keys, that gives the units of a late call back. Undefined if none of them counts any more. */
+export function givingBack(
+  { units, tickets }: LateUnits,
+  now: number,
+): Pick<Command<'refund' | 'settle'>, 'verb' | 'costs' | 'tickets' | 'unreserved'> | undefined {
+  if (tickets !== undefined) return { verb: 'settle', costs: unitsBack(tickets), tickets }
+  const costs = units.map(({ taken, until }) => (now < until ? taken : 0))
+  return hasUnits(costs) ? { verb: 'refund', costs, unreserved: true } : undefined
 }

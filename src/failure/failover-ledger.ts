@@ -18,6 +18,7 @@ import {
   type LedgerTerms,
   noCalls,
   type OnFailure,
+  type OnLate,
   type OpenLedger,
   type Outcome,
   type OutcomeOf,
@@ -26,7 +27,7 @@ import {
   withoutThresholds,
   withThresholds,
 } from '../stores/contract/index.ts'
-import { DeferredRefunds } from './deferred-refunds.ts'
+import { DeferredRefunds, givingBack, lateUnits } from './deferred-refunds.ts'
 import { type CallVerb, Counters, Fallback } from './fallback.ts'
 import { inspectKeys } from './inspect-failing.ts'
 import { LocalQuota } from './local-quota.ts'
@@ -161,6 +162,18 @@ function unsent(error: unknown): unknown {
   })
 }
 
+/** Gives the units of a late outcome back. If the store fails again, the units stay used. */
+async function refundAtOnce(ledger: Ledger, ...[command, outcome, elapsed]: Parameters<OnLate>): Promise<void> {
+  const late = command.verb === 'renew' ? undefined : lateUnits(command, outcome, 0, elapsed)
+  const refund = late && givingBack(late, 0)
+  if (refund === undefined) return
+  try {
+    await ledger.run({ ...refund, keys: command.keys as readonly string[] })
+  } catch {
+    // The store has failed again.
+  }
+}
+
 /**
  * Makes a ledger that decides every call: by the store, or as `terms.failure` says if the store fails. The `open` of a store that can fail
  * has to return such a ledger.
@@ -174,8 +187,12 @@ function unsent(error: unknown): unknown {
  * @param open opens the store's own ledger. Its second argument is a ledger that `open` has returned before, or undefined
  */
 export function withFailover(store: Store, terms: LedgerTerms, joins: Ledger | undefined, open: OpenLedger): Ledger {
-  const { failure, ...bare } = terms
-  if (failure === undefined || !isFallible(store)) return open(bare, joins)
+  const { failure, onLate: _, ...bare } = terms
+  if (!isFallible(store)) return open(bare, joins)
+  if (failure === undefined) {
+    const ledger: Ledger = open({ ...bare, onLate: (...late) => refundAtOnce(ledger, ...late) }, joins)
+    return ledger
+  }
   if (joins instanceof FailoverLedger) return joins.joined(bare)
   const telling: OpenLedger = (own, other) => withThresholds(open(own, withoutThresholds(other)), own)
   const { onStoreError, instances, storeTimeout, apart, clock = monotonicClock, sleeper = realSleeper() } = failure

@@ -1,26 +1,23 @@
-import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
+import type { Tickets } from '../algorithms/evaluation/index.ts'
 import type { Ticket } from '../algorithms/index.ts'
 import { monotonicClock, ownText } from '../common/index.ts'
 import { type Decision, join, type Source } from '../policy/index.ts'
-import {
-  type AskedCosts,
-  type Booking,
-  type Command,
-  costsTaken,
-  type Ledger,
-  type LedgerTerms,
-  type OnLate,
-  type OnStoreError,
-  type OpenLedger,
-  type OutcomeOf,
-  runPart,
-  type Verb,
+import type {
+  Booking,
+  Command,
+  Ledger,
+  LedgerTerms,
+  OnLate,
+  OnStoreError,
+  OpenLedger,
+  OutcomeOf,
+  Verb,
 } from '../stores/contract/index.ts'
-import type { DeferredRefunds } from './deferred-refunds.ts'
+import { type DeferredRefunds, lateUnits } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
-import { type StoreLink, scopesOf } from './store-link.ts'
+import type { StoreLink } from './store-link.ts'
 
 /**
  * How many calls of a limiter were decided by each source: by the store, by this process, or by nobody because `onStoreError`
@@ -166,48 +163,23 @@ export class Fallback {
    * Gives units back to the quota that this process counts. Units that the store was already charged for are refunded in the store too.
    */
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
-    return this.quota.giveBack(command, (scope, key, units) => this.charges.refundLater(scope, key, () => units))
+    return this.quota.giveBack(command, (...refund) => this.charges.refundLater(...refund))
   }
 
-  /**
-   * Called with an outcome of the store that no caller got. Gives back the units that the store took, because nobody uses these units. A
-   * charge is not given back, because reconciliation (charges after an outage) treats a charge that timed out as made.
-   */
-  late(command: Command, outcome: Parameters<OnLate>[1], elapsed: number): void {
-    const { verb, tickets: renewed } = command
-    if (verb !== 'consume' && verb !== 'reserve' && verb !== 'renew') return
-    const { decision, tickets } = 'decision' in outcome ? outcome : { decision: outcome, tickets: undefined }
-    if (!decision.allowed) return
-    if (verb === 'renew') {
-      Object.assign(renewed ?? [], tickets) // the reservation continues with the new tickets of the store
+  /** Called with an outcome of the store that no caller got. Gives back the units that the store took, because nobody uses these units. */
+  late(...[command, outcome, elapsed]: Parameters<OnLate>): void {
+    const { policies, scopes } = this.terms
+    const late = lateUnits(command, outcome, this.quota.clock(), elapsed)
+    if (late === undefined) return
+    if (command.verb === 'renew') {
+      Object.assign(command.tickets ?? [], late.tickets) // the reservation continues with the new tickets of the store
       return
     }
-    const keys = command.keys as readonly string[]
-    const { terms, quota } = this
-    const sentAt = quota.clock() - elapsed * 1000
-    const taken = unitsTaken(command, decision)
-    // The refund may be under way as long as the outcome was.
-    const unitsNow = () => unitsOfLate(taken, decision, (quota.clock() - sentAt) / 1000 + elapsed)
-    const costs = tickets === undefined ? unitsNow() : unitsBack(tickets)
-    this.#giveBack(keys, costs, tickets).catch((error) => {
-      const { uncounted } = scopesOf(error, terms.scopes)
-      if (tickets !== undefined) this.giveBackLater({ ...(command as Command<CallVerb>), costs, tickets }, uncounted)
-      else {
-        for (const scope of uncounted) {
-          const units = () => unitsNow().filter((_, n) => terms.policies[n]?.scope === scope)
-          this.charges.refundLater(scope, keys[terms.scopes.indexOf(scope)] as string, units, true)
-        }
-      }
-    })
-  }
-
-  /** Gives units back to the store. Rejects if the request fails. The units may then stay used, so that calls are refused too early. */
-  async #giveBack(keys: readonly string[], costs: Costs, tickets: Tickets | undefined): Promise<void> {
-    const terms =
-      tickets === undefined ? ({ verb: 'refund', unreserved: true } as const) : ({ verb: 'settle', tickets } as const)
-    await runPart(this.terms.policies, {}, (windows) =>
-      this.shared.link.request(this.ledger, { ...terms, keys, costs, windows, unattended: true }),
-    )
+    for (const [n, scope] of scopes.entries()) {
+      const own = <T>(all: readonly T[]): readonly T[] => all.filter((_, place) => policies[place]?.scope === scope)
+      const part = { units: own(late.units), tickets: late.tickets && own(late.tickets) }
+      this.shared.refunds.begin(this.charges.refundOf(scope, ownText(command.keys[n] as string), part))
+    }
   }
 
   /**
@@ -248,25 +220,4 @@ export class Fallback {
       },
     }
   }
-}
-
-/**
- * The units that an admitted call has taken under each policy. Only a shadow policy (which only reports) can have refused an admitted call.
- * Such a policy took no units.
- */
-function unitsTaken(call: Partial<AskedCosts>, decision: Decision): readonly number[] {
-  const costs = costsTaken(call, decision)
-  return decision.policies.map(({ allowed }, n) =>
-    allowed ? (typeof costs === 'number' ? costs : (costs[n] as number)) : 0,
-  )
-}
-
-/**
- * The units of a call without tickets that a late response has to give back. Units under a policy that has its full quota again count no
- * more: a refund would give back units of other calls, such as those of the next window.
- * @param taken the units that the call took under each policy
- * @param elapsed the milliseconds from the start of the call to the end of the refund
- */
-function unitsOfLate(taken: readonly number[], { policies }: Decision, elapsed: number): readonly number[] {
-  return taken.map((units, n) => ((policies[n]?.resetAfter ?? 0) > elapsed ? units : 0))
 }

@@ -1,7 +1,7 @@
 import type { Tickets } from '../algorithms/evaluation/index.ts'
 import { getOrInsert, type HeadgateError, ownText } from '../common/index.ts'
 import { type Command, type KeyCalendar, type Ledger, runPart, withCalendars } from '../stores/contract/index.ts'
-import type { DeferredRefunds } from './deferred-refunds.ts'
+import { type DeferredRefunds, givingBack, type LateUnits, type Refund } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import { hasUnits } from './pending-charges.ts'
 import type { StoreLink } from './store-link.ts'
@@ -66,20 +66,28 @@ export class OwedCharges {
       throw error
     } finally {
       const back = quota.endCharge(charge, outcome)
-      if (hasUnits(back)) this.refundLater(scope, key, () => back)
+      if (hasUnits(back)) this.refundLater(scope, key, back)
     }
   }
 
   /**
    * Refunds units in the store, when the store responds. The store was charged for these units, and this process has refunded the units
    * itself.
-   * @param units returns one number for each policy of the scope: how many units to refund when the refund is sent
-   * @param unreserved true if the units are those of a call that made no reservation
+   * @param units one number for each policy of the scope
    */
-  refundLater(scope: string, key: string, units: () => readonly number[], unreserved?: boolean): void {
+  refundLater(scope: string, key: string, units: readonly number[]): void {
     const own = ownText(key)
-    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units(), unreserved })
+    const run = () => this.#request(scope, { verb: 'refund', keys: [own], costs: units })
     this.#refunds.add({ scope, key: own, run })
+  }
+
+  /** The refund of a call whose outcome came too late for its caller. @param late the units under the policies of the scope */
+  refundOf(scope: string, key: string, late: LateUnits): Refund {
+    const run = async () => {
+      const command = givingBack(late, this.#quota.clock())
+      if (command !== undefined) await this.#request(scope, { ...command, keys: [key] })
+    }
+    return { scope, key, run }
   }
 
   /** Gives unused units of a reservation back to the store. @param costs one number for each policy of the scope, none above 0 */

@@ -1,6 +1,5 @@
 import { HeadgateError, type MaybePromise } from '../common/index.ts'
-import type { Decision } from '../policy/index.ts'
-import { type Booking, type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
+import { type Command, choiceFor, type OnFailure, type OutcomeOf } from '../stores/contract/index.ts'
 import type { Breaker } from './breaker.ts'
 import type { CallVerb, Fallback, SetAside } from './fallback.ts'
 import { isMisuse, scopesOf } from './store-link.ts'
@@ -41,7 +40,7 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
   /** Called if the store answers after the deadline, when the caller already has a result. */
   override late(outcome: OutcomeOf<V>): void {
     const elapsed = (this.#fallback.quota.clock() - this.#sentAt) / 1000
-    this.#fallback.late(this.command, outcome as Decision | Booking, elapsed)
+    this.#fallback.late(this.command, outcome, elapsed)
   }
 
   override failed(error: unknown): OutcomeOf<V> {

@@ -6,10 +6,13 @@ import type { Decision } from '../policy/index.ts'
 import {
   type Booking,
   type CheckedLedger,
+  type Command,
   type FailureTerms,
   isLocal,
   type LedgerTerms,
+  type OutcomeOf,
   openLedger,
+  type Verb,
 } from '../stores/contract/index.ts'
 import { type CallCost, costsIn } from './pacer-cost.ts'
 
@@ -51,6 +54,15 @@ export class PacerLedger {
     return openLedger(store, { ...terms, replaces: this.exclusive }, joins)
   }
 
+  /** Runs a command of a call. If a synchronous store throws, the result is a rejected promise, because a timer may have run the command. */
+  #run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
+    try {
+      return this.#ledger.run(command)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
   /**
    * True if the store can promise a waiting call the time of its admission. This needs that at most one policy is enforced, that this
    * policy can promise future times, and that no policy counts units in flight.
@@ -77,13 +89,13 @@ export class PacerLedger {
   hold(keys: readonly string[], duration: number): void {
     if (this.exclusive) return
     const ban = { duration: Math.ceil(duration), reason: 'hold', extends: true }
-    const told = this.#ledger.run({ verb: 'ban', keys, ban })
+    const told = this.#run({ verb: 'ban', keys, ban })
     void quietly(told)
   }
 
   /** Asks the store about the key: its ban, if a process holds the key. */
   look(keys: readonly string[]): MaybePromise<Decision> {
-    return this.#ledger.run({ verb: 'peek', keys, details: withTime })
+    return this.#run({ verb: 'peek', keys, details: withTime })
   }
 
   /** The key of a queue as a list, with one entry for each scope (kind of key) of the policies. */
@@ -104,7 +116,7 @@ export class PacerLedger {
   /** @param maxWait the longest wait, in microseconds */
   reserve(keys: readonly string[], cost: CallCost, maxWait: number): MaybePromise<Booking> {
     const terms = { costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait), details: this.#details }
-    return this.#ledger.run({ verb: 'reserve', keys, ...terms })
+    return this.#run({ verb: 'reserve', keys, ...terms })
   }
 
   /** Gives all booked units back. If the store fails, the units stay used, so the pacer admits less than the policy, never more. */
@@ -127,7 +139,7 @@ export class PacerLedger {
    * units back resolves, and the units stay used.
    */
   readonly #settling: ReservedCall['run'] = (command) => {
-    const outcome = this.#ledger.run(command)
+    const outcome = this.#run(command)
     const quiet = command.verb === 'settle' && !charges(command.costs ?? 1)
     return quiet ? (quietly(outcome) as typeof outcome) : outcome
   }

@@ -18,6 +18,7 @@ import {
   type Booking,
   bookingOf,
   type Command,
+  encodeId,
   type Ledger,
   type LedgerTerms,
   type Outcome,
@@ -38,13 +39,15 @@ export interface Hits {
 export interface HitTerms {
   /** The length of a window, in milliseconds. */
   readonly window: number
-  /** How many units the policy admits in a window. */
   readonly limit: number
 }
 
 /** The options of `hitStore`. */
 export interface HitStoreOptions {
-  /** Adds `cost` hits to the key, even if the sum exceeds the limit, and returns the hits of the key in its window. */
+  /**
+   * Adds `cost` hits to the key, even if the sum exceeds the limit, and returns the hits of the key in its window. A key has at most 128
+   * characters of ASCII, without blanks.
+   */
   hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>
   /**
    * Subtracts `cost` hits from the key. Allowed only together with `read`. Without `unhit`, refused calls count, and calls of `refund` and
@@ -125,12 +128,13 @@ class HitLedger implements Ledger {
 
   #run(command: Command): MaybePromise<Outcome> {
     const { verb, costs = 1, tickets, details } = command
-    const key = command.keys[0] as string
+    const key = encodeId(command.keys[0] ?? '')
     const cost = typeof costs === 'number' ? costs : (costs[0] as number)
     if (verb === 'consume') return this.#consume(key, cost, details)
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
     if (verb === 'reserve') return this.#reserve(key, cost, details)
-    if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
+    if (verb === 'renew')
+      return then(this.#change(key, 0, details), (same) => bookingOf(same, 0, () => tickets as Tickets))
     // A charge of 0 units only tests whether the store responds. Without `read`, no function can test this without adding hits.
     if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
       return this.#answer({ used: 0 }, 0, 0, details)
@@ -158,10 +162,6 @@ class HitLedger implements Ledger {
       end = endOf(hits)
     })
     return then(decision, (answer) => bookingOf(answer, 0, () => [[end, 0, cost]]))
-  }
-
-  #booking(decision: MaybePromise<Decision>, tickets: Tickets | undefined): MaybePromise<Booking> {
-    return then(decision, (answer) => bookingOf(answer, 0, () => tickets as Tickets))
   }
 
   #consume(key: string, cost: number, details?: Details, tell?: (hits: Hits) => void): MaybePromise<Decision> {

@@ -22,7 +22,6 @@ import {
   unbounded,
 } from '../common/index.ts'
 import { withFailover } from '../failure/index.ts'
-import type { Decision } from '../policy/index.ts'
 import { Deadlines, type Ledger, type LedgerTerms, type Store, type StoreTraits } from '../stores/contract/index.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -131,7 +130,7 @@ export class FaultyStore implements Store {
         const sentAt = this.#now
         return this.#call(
           () => ledger.run(command),
-          (outcome) => terms.onLate?.(command, outcome as Decision, this.#now - sentAt),
+          (outcome) => terms.onLate?.(command, outcome, this.#now - sentAt),
         )
       },
     }

@@ -1,7 +1,9 @@
 /* A refund that the store has maybe executed. */
 import { describe, expect, test, vi } from 'vitest'
-import { type Decision, memoryStore, policy, RateLimiter } from '../../src/index.ts'
+import { type Decision, HeadgateError, memoryStore, policy, RateLimiter, type Store } from '../../src/index.ts'
+import { type Ledger, withFailover } from '../../src/store.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
+import { MapDatabase } from '../support/map-store.ts'
 
 test.each([
   ['lost-reply', 3],
@@ -86,4 +88,74 @@ test('the refund of a late call does not come after the window of the call', asy
     expect((await consume(remaining === 5 ? 5 : 1)).remaining).toBe(remaining)
     await clock.pass(0)
   }
+})
+
+test('a reset drops a refund that is under way, which the store then refuses', async () => {
+  const faulty = faultyStore(memoryStore())
+  let refuse: (() => void) | undefined
+  const store: Store = {
+    synchronous: false,
+    open(terms, joins) {
+      return withFailover(this, terms, joins, (bare) => {
+        const ledger = faulty.open(bare)
+        const run: Ledger['run'] = async (command) => {
+          if (command.verb !== 'refund' || refuse !== undefined) return ledger.run(command)
+          await new Promise<void>((resolve) => (refuse = resolve))
+          throw new HeadgateError('HEADGATE_STORE', 'refused', { uncounted: true })
+        }
+        return { run }
+      })
+    },
+  }
+  const limiter = new RateLimiter({ policies: '10/30d sliding-log', store, storeTimeout: '200ms', onStoreError: 'open' })
+  faulty.fail('partition')
+  await limiter.consume('ann', { cost: 3 })
+  faulty.heal()
+  await vi.waitFor(() => expect(refuse).toBeDefined())
+  await limiter.reset('ann')
+  await limiter.consume('ann', { cost: 5 })
+  refuse?.()
+  for (const key of ['bob', 'ann']) await limiter.consume(key)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect((await limiter.usage('ann')).policies[0]?.used).toBe(6)
+})
+
+test('refunds of late calls leave the circuit breaker open for a store that is too slow', async () => {
+  const database = new MapDatabase(() => new Promise((resolve) => setTimeout(resolve, 40)))
+  const limiter = new RateLimiter({
+    name: 'slow',
+    policies: '1000/1h fixed-window',
+    store: database.store({ timeout: 50 }),
+  })
+  for (let call = 0; call < 12; call++) {
+    await limiter.consume(`k${call}`)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  }
+  expect(limiter.health().state).not.toBe('closed')
+})
+
+test('a store around another store, with other keys, leaves it to the other to give late units back', async () => {
+  const database = new MapDatabase()
+  const inner = database.store({ timeout: 50 })
+  const store: Store = {
+    synchronous: false,
+    traits: { timeout: 50 },
+    open(terms, joins) {
+      return withFailover(this, terms, joins, (bare) => {
+        const ledger = inner.open(bare)
+        const run: Ledger['run'] = (command) => {
+          const keys = (command.keys as readonly string[]).map((key) => `digest of ${key}`)
+          return ledger.run({ ...command, keys } as typeof command)
+        }
+        return { run }
+      })
+    },
+  }
+  const limiter = new RateLimiter({ policies: '10/30d sliding-log', store, onStoreError: 'open' })
+  let go = () => {}
+  database.before = () => new Promise<void>((resolve) => (go = resolve))
+  await limiter.consume('ann', { cost: 3 })
+  database.before = () => {}
+  go()
+  await vi.waitFor(async () => expect((await limiter.usage('ann')).policies[0]?.used).toBe(0))
 })

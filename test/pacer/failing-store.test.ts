@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { gcra, type PolicyLike, slidingLog, smoothBursty } from '../../src/index.ts'
+import {
+  gcra,
+  memoryStore,
+  type PolicyLike,
+  type Store,
+  slidingLog,
+  slidingWindow,
+  smoothBursty,
+} from '../../src/index.ts'
 import type { Pacer, PacerOptions } from '../../src/pacer/index.ts'
-import type { Ledger } from '../../src/store.ts'
+import { type Ledger, withFailover } from '../../src/store.ts'
 import fc from '../support/fast-check.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
@@ -222,4 +230,39 @@ describe('calls that are paced in this process', () => {
     expect(starts.length).toBe(60)
     expect(mostInSecond(starts)).toBe(5)
   })
+})
+
+test.each([
+  ['a log', slidingLog({ limit: 1, window: '100ms' })],
+  ['a policy that cannot book', slidingWindow({ limit: 1, window: '100ms' })],
+])('%s on a synchronous store that throws in a timer: waiting calls end, and no error is lost', async (_, policy) => {
+  const timeline = new Timeline()
+  const memory = memoryStore({ clock: timeline.clock.now })
+  let isLocked = false
+  const store: Store = {
+    synchronous: true,
+    traits: { fallible: true },
+    open(terms, joins) {
+      return withFailover(this, terms, joins, (bare) => {
+        const ledger = memory.open(bare)
+        const run: Ledger['run'] = (command) => {
+          if (isLocked) throw new Error('the file is locked')
+          return ledger.run(command)
+        }
+        return { run }
+      })
+    },
+  }
+  const pacer = timeline.pacer(policy, { store, name: 'locked', onStoreError: 'closed' })
+  const ends: string[] = []
+  const ended = (error?: { code: string }) => void ends.push(error?.code ?? 'ran')
+  const calls = Array.from({ length: 12 }, () => pacer.acquire().then(() => ended(), ended))
+  await timeline.pass(250)
+  isLocked = true
+  await timeline.pass(1000)
+  isLocked = false
+  await timeline.pass(5000)
+  await Promise.all(calls)
+  expect(ends.length).toBe(12)
+  expect(['ran', 'HEADGATE_STORE_UNAVAILABLE']).toEqual(expect.arrayContaining(ends))
 })

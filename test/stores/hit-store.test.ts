@@ -221,3 +221,17 @@ describe('a hit store', () => {
     )
   })
 })
+
+test('the functions get keys of at most 128 characters of ASCII, without blanks, and different keys stay different', async () => {
+  const seen = new Set<string>()
+  const hit = (key: string) => {
+    seen.add(key)
+    return { used: 1 }
+  }
+  const limiter = new RateLimiter({ policies: first(true), store: hitStore({ hit, synchronous: true }) })
+  const long = 'a'.repeat(300)
+  for (const key of ['ann', 'a b', 'a\u0000b', 'é', long, `${long}b`]) await limiter.consume(key)
+  expect(seen.size).toBe(6)
+  expect(seen).toContain('ann')
+  for (const key of seen) expect(key).toMatch(/^[!-~]{1,128}$/)
+})

@@ -6,7 +6,7 @@ import { MemcacheClient } from 'memcache-client'
 import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { type MemcachedClient, type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
-import { BareLimiter, throwing } from '../support/bare-limiter.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { until } from '../support/ports.ts'
@@ -188,7 +188,7 @@ test.each([
     const name = `own-${names++}`
     const fleet = Array.from({ length: 8 }, () => {
       const store = memcachedStore({ client: clientOf(), retries, ...(timeout && { timeout }) })
-      return new BareLimiter({ name, policies, store, failure: throwing })
+      return new BareLimiter({ name, policies, store })
     })
     const { admitted, failed, used } = await race({ fleet, policies, calls: 24, seed: retries })
     await expect.poll(used, { timeout: 10_000 }).toEqual(admitted)

@@ -7,7 +7,7 @@ import { forgetWarnings } from '../../src/common/warn.ts'
 import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
-import { BareLimiter, throwing } from '../support/bare-limiter.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -340,8 +340,7 @@ test.each([
   ['by a transaction', [hundred, fixedWindow({ limit: 100, window: '2h' })]],
 ])('a call that is committed %s after its timeout is given back', async (_, policies) => {
   const own = poolOf({ max: 1 })
-  const store = postgresStore({ pool: own, timeout: 200 })
-  const limiter = new BareLimiter({ name: `own-${names++}`, policies, store, failure: throwing })
+  const limiter = limiterOf({ pool: own, timeout: 200 }, policies)
   await limiter.peek('k')
   const client = await own.connect()
   const query = client.query.bind(client) as (text: string) => Promise<unknown>

@@ -12,7 +12,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.ts'
-import { BareLimiter, throwing } from '../support/bare-limiter.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { race } from '../support/race.ts'
@@ -138,12 +138,7 @@ test('undoing a write with a renewed lease leaves the units of its reservation t
 /** A call whose last swap hangs until it has timed out. */
 async function late(call: (limiter: BareLimiter) => Promise<unknown>): Promise<BareLimiter> {
   const database = new MapDatabase()
-  const limiter = new BareLimiter({
-    name: 'l',
-    policies: twoScopes,
-    store: database.store({ timeout: 50 }),
-    failure: throwing,
-  })
+  const limiter = new BareLimiter({ name: 'l', policies: twoScopes, store: database.store({ timeout: 50 }) })
   let go = () => {}
   database.before = (key) => key.includes(':user:') && new Promise<void>((resolve) => (go = resolve))
   expect((await failure(call(limiter))).code).toBe('HEADGATE_STORE_TIMEOUT')

@@ -1,24 +1,16 @@
-import type { Decision, Key, Store } from '../../src/index.ts'
+import type { Decision, Key, Policy, Store } from '../../src/index.ts'
 import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
 
-/** The terms of a limiter that passes on the store's errors, and gives units of late outcomes back. */
-export const throwing: LedgerTerms['failure'] = { onStoreError: 'throw', instances: 1, storeTimeout: undefined }
-
-/** A limiter that passes on the store's results and errors. Without `failure`, it has no failover layer. */
+/** A limiter without a failover layer: it passes on the store's results and errors. */
 export class BareLimiter {
   readonly name: string
   readonly #ledger: Ledger
   readonly #scopes: readonly string[]
 
-  constructor({
-    name,
-    policies,
-    store,
-    failure,
-  }: Pick<LedgerTerms, 'name' | 'policies' | 'failure'> & { store: Store }) {
+  constructor({ name, policies, store }: { name: string; policies: readonly Policy[]; store: Store }) {
     this.name = name
     this.#scopes = [...new Set(policies.map(({ scope }) => scope))]
-    const terms: LedgerTerms = { name, policies, scopes: this.#scopes, failure }
+    const terms: LedgerTerms = { name, policies, scopes: this.#scopes }
     this.#ledger = store.open(terms)
   }
 

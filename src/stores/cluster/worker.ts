@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers'
 import { HeadgateError, monotonicClock, storeError } from '../../common/index.ts'
 import { withFailover } from '../../failure/index.ts'
-import type { Decision } from '../../policy/index.ts'
 import {
-  type Booking,
   type BreakerTerms,
   type Command,
   Deadlines,
@@ -96,8 +94,7 @@ export class WorkerStore implements Store {
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
       const sentAt = monotonicClock()
-      const late = (outcome: Outcome) =>
-        onLate(command, outcome as Decision | Booking, (monotonicClock() - sentAt) / 1000)
+      const late = (outcome: Outcome) => onLate(command, outcome, (monotonicClock() - sentAt) / 1000)
       this.#request({ call, late }, index, command)
     })
   }

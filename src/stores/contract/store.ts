@@ -4,8 +4,7 @@
  */
 import type { Policy, StateRule } from '../../algorithms/index.ts'
 import type { MaybePromise } from '../../common/index.ts'
-import type { Decision } from '../../policy/index.ts'
-import type { Booking, Command, OutcomeOf, Verb } from './command.ts'
+import type { Booking, Command, Outcome, OutcomeOf, Verb } from './command.ts'
 import type { Documents } from './documents.ts'
 import type { FailureTerms } from './on-store-error.ts'
 
@@ -50,9 +49,9 @@ export interface LedgerTerms {
   /** Called once for each threshold that an outcome reports in `Verdict.reached`. Undefined if the limiter has no such function. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
   /**
-   * Called with the outcome of a `consume`, `reserve` or `renew` that came after the timeout of the store, so that no caller got the outcome.
-   * `withFailover` passes this function to the ledgers of a store, and gives the units back. A store without `traits.timeout` does not need
-   * `onLate`.
+   * For the ledger that a store passes to `withFailover`. If the store has a timeout of its own (`traits.timeout`), its ledger calls `onLate` with
+   * an outcome that comes after this time, so that no caller gets the outcome. The units of the command are then given back. `withFailover`
+   * sets this function, and ignores one that was passed to `Store.open`.
    */
   readonly onLate?: OnLate | undefined
   /**
@@ -63,12 +62,12 @@ export interface LedgerTerms {
 }
 
 /**
- * @param outcome the outcome. `tickets`, also those of a `consume`, identify the units that the command took
+ * @param outcome the outcome of any verb. `tickets`, also those of a `consume`, identify the units that the command took
  * @param elapsed how many milliseconds ago the command was sent
  */
 export type OnLate = (
   command: Command,
-  outcome: Decision | Pick<Booking, 'decision' | 'tickets'>,
+  outcome: Outcome | Pick<Booking, 'decision' | 'tickets'>,
   elapsed: number,
 ) => void
 
