@@ -36,5 +36,8 @@ export function countsInRedis(client: unknown, prefix: string, settings: Setting
     const [used, resetAfter] = (await deadlines.bound(reply)) as [number, number]
     return { used, resetAfter }
   }
-  return { hit: (key, window, max) => ask(hit, key, window, max, rule), read: (key) => ask(read, key) }
+  return {
+    hit: (key, window, max) => ask(hit, key, window, Number.isNaN(max) ? Infinity : max, rule), // NaN refuses nobody
+    read: (key) => ask(read, key),
+  }
 }
