@@ -2,7 +2,6 @@ import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import { isIncomplete, type TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, possibleResponse } from './node-pair.ts'
-import { keptFields } from './response-fields.ts'
 import { addressView, answerOf, clientHasLeft, finderOver, toldFinder, whenAnswered } from './web/index.ts'
 
 declare module 'h3' {
@@ -115,25 +114,19 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
       // h3 sends `errHeaders` if the status is 400 or higher, and `headers` otherwise.
       res.errHeaders.set(name, value)
     },
+    restoreHeader: ({ res }, name, value) => res.headers.set(name, value),
     responseHeader: ({ res }, name) => res.headers.get(name) ?? undefined,
     setStatus({ res }, status) {
       res.status = status
     },
-    snapshot(event) {
-      const { status, headers, errHeaders } = event.res
-      const [restore, restoreOfErrors] = [headers, errHeaders].map((fields) => {
-        return keptFields(
-          (name) => fields.get(name) ?? undefined,
-          (name, value) => fields.set(name, value),
-          (name) => fields.delete(name),
-        )
-      })
-      return () => {
-        Object.assign(event.res, { status })
-        restore?.()
-        restoreOfErrors?.()
-        answerOf(event).refusal = undefined
+    ownStatus: ({ res }) => res.status,
+    clearRefusal(event) {
+      Object.assign(event.res, { status: undefined })
+      for (const name of ['Retry-After', 'Cache-Control']) {
+        event.res.headers.delete(name)
+        event.res.errHeaders.delete(name)
       }
+      answerOf(event).refusal = undefined
     },
     send(event, type, body) {
       event.res.headers.set('Content-Type', type)

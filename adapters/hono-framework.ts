@@ -165,13 +165,10 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       // Set the status before `refuse` runs, so that responses of `refuse`, such as `c.text(...)`, have the status.
       context.status(status as 429)
     },
-    snapshot(context) {
-      const { status } = context.body(null) // Hono shows the status of a later response only on a response
-      const restore = writer.snapshot?.(context)
-      return () => {
-        restore?.()
-        context.status(status as 200)
-      }
+    ownStatus: (context) => context.body(null).status, // Hono shows the status of a later response only on a response
+    clearRefusal(context) {
+      writer.clearRefusal?.(context)
+      context.status(200)
     },
   }
 }

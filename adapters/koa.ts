@@ -109,16 +109,14 @@ export const koaFramework: Framework<Context, Context> = {
   setStatus(context, status) {
     context.status = status
   },
-  snapshot({ req, response, res }) {
-    const restore = nodeResponse.snapshot(res)
-    // Koa's first status of a response is 404, which is not explicit: if a body is set later, Koa changes the status to 200.
-    const { _explicitStatus } = response as { _explicitStatus?: boolean }
-    const message = req.httpVersionMajor < 2 ? { statusMessage: res.statusMessage } : {}
-    return () => {
-      restore()
-      Object.assign(response, { _explicitStatus })
-      Object.assign(res, message)
-    }
+  ownStatus: ({ response, status }) =>
+    (response as { _explicitStatus?: boolean })._explicitStatus ? status : undefined,
+  clearRefusal({ req, response, res }) {
+    nodeResponse.clearRefusal(res)
+    if (req.httpVersionMajor < 2) res.statusMessage = ''
+    // Restore Koa's first status of a response: if a body is set later, Koa changes 404 to 200.
+    res.statusCode = 404
+    Object.assign(response, { _explicitStatus: false })
   },
   send(context, type, body) {
     context.res.setHeader('Content-Type', type)

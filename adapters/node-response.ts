@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import { hasLeft, whenEnded } from '../src/http/held/index.ts'
 import type { Framework } from '../src/http/index.ts'
-import { keptFields } from './response-fields.ts'
 
 /** A response of node:http, or of node:http2 in its compatibility API. */
 export type NodeResponse = ServerResponse | Http2ServerResponse
@@ -15,7 +14,8 @@ type ResponseParts =
   | 'setHeader'
   | 'responseHeader'
   | 'setStatus'
-  | 'snapshot'
+  | 'ownStatus'
+  | 'clearRefusal'
   | 'send'
 
 /**
@@ -32,17 +32,11 @@ export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, Respons
   setStatus(response, status) {
     response.statusCode = status
   },
-  snapshot(response) {
-    const { statusCode } = response
-    const restoreFields = keptFields(
-      (name) => response.getHeader(name),
-      (name, value) => response.setHeader(name, value),
-      (name) => response.removeHeader(name),
-    )
-    return () => {
-      response.statusCode = statusCode
-      restoreFields()
-    }
+  ownStatus: ({ statusCode }) => statusCode,
+  clearRefusal(response) {
+    response.statusCode = 200
+    response.removeHeader('Retry-After')
+    response.removeHeader('Cache-Control')
   },
   send(response, type, body) {
     // Other code may have set fields that describe the body of an admitted request.

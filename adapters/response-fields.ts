@@ -69,21 +69,3 @@ function setFields(response: Response, fields: Readonly<Record<string, string>>)
     headers.set(name, fields[name] as string)
   }
 }
-
-/**
- * Notes the values of the fields that a refusal sets, before it sets them. Returns a function that restores them.
- * @param read returns the value of a field; undefined if the response does not have the field
- */
-export function keptFields<Value>(
-  read: (name: string) => Value | undefined,
-  write: (name: string, value: Value) => unknown,
-  remove: (name: string) => unknown,
-): () => void {
-  const fields = ['Cache-Control', 'Retry-After'].map((name) => [name, read(name)] as const)
-  return () => {
-    for (const [name, value] of fields) {
-      if (value === undefined) remove(name)
-      else write(name, value)
-    }
-  }
-}

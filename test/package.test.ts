@@ -65,10 +65,10 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 618 kB, and unpacks to 2,530 kB, of which ES modules and declarations are 1,450 kB', () => {
+  test('is at most 620 kB, and unpacks to 2,540 kB, of which ES modules and declarations are 1,450 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
-    expect(packed.size).toBeLessThan(618_000)
-    expect(packed.unpackedSize).toBeLessThan(2_530_000)
+    expect(packed.size).toBeLessThan(620_000)
+    expect(packed.unpackedSize).toBeLessThan(2_540_000)
     expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_450_000)
   })
 

@@ -3,7 +3,6 @@ import { getOrInsert, type HeadgateError, tooOld } from '../../src/common/index.
 import { hasLeft, whenEnded } from '../../src/http/held/index.ts'
 import { type Framework, routeName } from '../../src/http/index.ts'
 import { isIncomplete, isUnixSocket, reportedAddress } from '../../src/http/keys/index.ts'
-import { keptFields } from '../response-fields.ts'
 
 /**
  * True if Fastify trusts every proxy. The test is a made-up request that has passed 250 proxies, whose addresses RFC 5737 reserves for
@@ -107,18 +106,8 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   setHeader: (reply, name, value) => void reply.header(getOrInsert(lowerCaseNames, name, toLowerCase), value),
   responseHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setStatus: (reply, status) => void reply.code(status),
-  snapshot(reply) {
-    const { statusCode } = reply
-    const restoreFields = keptFields(
-      (name) => reply.getHeader(name),
-      (name, value) => reply.header(name, value),
-      (name) => reply.removeHeader(name),
-    )
-    return () => {
-      reply.code(statusCode)
-      restoreFields()
-    }
-  },
+  ownStatus: ({ statusCode }) => statusCode,
+  clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
     if (value === undefined) return reply.sent // true if `refuse` has sent a response itself

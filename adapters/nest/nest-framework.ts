@@ -174,14 +174,10 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     call.status = status
     call.reply?.table.setStatus(call.reply.response, status)
   },
-  snapshot(context) {
+  clearRefusal(context) {
     const call = callOf(context)
-    const { status, reply } = call
-    const restore = reply?.table.snapshot?.(reply.response)
-    return () => {
-      call.status = status
-      restore?.()
-    }
+    call.status = undefined
+    call.reply?.table.clearRefusal?.(call.reply.response)
   },
   // A refusal is an exception. Nest sends exceptions as JSON.
   jsonOnly: true,

@@ -1,11 +1,13 @@
 import type { Framework } from '../../src/http/index.ts'
-import { keptFields } from '../response-fields.ts'
 import type { Answer } from './web-answer.ts'
 
 /** The functions with which a guard (the code that decides on a request) sets fields or a refusal on an Answer. */
 export function answerWriter<Owner>(
   of: (owner: Owner) => Answer,
-): Pick<Framework<unknown, Owner>, 'setHeader' | 'responseHeader' | 'setStatus' | 'snapshot' | 'send' | 'returned'> {
+): Pick<
+  Framework<unknown, Owner>,
+  'setHeader' | 'responseHeader' | 'setStatus' | 'clearRefusal' | 'send' | 'returned'
+> {
   return {
     setHeader(owner, name, value) {
       of(owner).fields[name] = value
@@ -14,18 +16,12 @@ export function answerWriter<Owner>(
     setStatus(owner, status) {
       of(owner).status = status
     },
-    snapshot(owner) {
+    clearRefusal(owner) {
       const answer = of(owner)
-      const { status, refusal, fields } = answer
-      const restoreFields = keptFields(
-        (name) => fields[name],
-        (name, value) => Object.assign(fields, { [name]: value }),
-        (name) => delete fields[name],
-      )
-      return () => {
-        Object.assign(answer, { status, refusal })
-        restoreFields()
-      }
+      answer.status = 200
+      answer.refusal = undefined
+      delete answer.fields['Retry-After']
+      delete answer.fields['Cache-Control']
     },
     send(owner, type, body) {
       const answer = of(owner)

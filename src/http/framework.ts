@@ -132,10 +132,17 @@ export interface Framework<Request, Response> {
   responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
   /**
-   * Called before a refusal changes the response, if the option `refuse` is set. Notes the status, `Retry-After` and `Cache-Control`. Returns a
-   * function that restores them, for a request that `refuse` admits. Default: the middleware sets the status to 200.
+   * The status that the application has set before the limit. Undefined if the application has set none. Without this function, a request that
+   * the option `refuse` admits after all gets the first status of the framework.
    */
-  snapshot?(response: Response): () => void
+  ownStatus?(response: Response): number | undefined
+  /**
+   * Resets the status and removes `Retry-After` and `Cache-Control`, if the option `refuse` has admitted a refused request. Default: the
+   * middleware sets the status to 200.
+   */
+  clearRefusal?(response: Response): void
+  /** Sets a field that the application has set before the refusal, after `clearRefusal`. Default: `setHeader`. */
+  restoreHeader?(response: Response, name: string, value: string): void
   /**
    * Ends the response with a body.
    * @param type the content type of the body

@@ -15,6 +15,12 @@ import {
   unavailableBody,
 } from './refusal-body.ts'
 
+/** What a refusal changes on a response: the status, and the fields by name. A value is undefined if the application has set none. */
+interface Before {
+  readonly status: number | undefined
+  readonly fields: readonly (readonly [name: string, value: string | undefined])[]
+}
+
 /** Sends the responses to refused requests. */
 export class Refusal<Request, Response> {
   readonly #framework: Framework<Request, Response>
@@ -35,21 +41,34 @@ export class Refusal<Request, Response> {
     const status = limiter.penalty?.status === 403 && isBan(decision, limiter) ? 403 : 429
     const { policies } = limiter
     const told = clientRefusal(decision, policies)
-    const restore = this.#refuse && this.#framework.snapshot?.(response)
+    const before = this.#refuse && this.#beforeRefusal(response)
     this.#begin(response, status, retryAfterSeconds(told.retryAfter))
     const bodyOf = (form: Form) => refusalBody(form, decision, told, status, policies)
     if (this.#refuse === undefined) return this.#send(request, response, bodyOf)
     const answer = (value: unknown) =>
-      value === true ? this.#admit(response, restore) : this.#sendReturned(value, request, response, bodyOf)
+      value === true ? this.#admit(response, before) : this.#sendReturned(value, request, response, bodyOf)
     const returned = this.#refuse(decision, request, response)
     // The reply of Fastify has a method `then`, but is no promise.
     return isPromise(returned) && returned !== response ? returned.then(answer) : answer(returned)
   }
 
-  /** Admits a request after all. @param restore restores what the refusal has changed */
-  #admit(response: Response, restore: (() => void) | undefined): true {
-    if (restore === undefined) this.#framework.setStatus(response, 200)
-    else restore()
+  #beforeRefusal(response: Response): Before {
+    const { responseHeader, ownStatus } = this.#framework
+    const fields = ['Cache-Control', 'Retry-After'].map((name) => [name, responseHeader?.(response, name)] as const)
+    return { status: ownStatus?.(response), fields }
+  }
+
+  /** Admits a request after all, whose response gets back what the application has set before. */
+  #admit(response: Response, { status, fields = [] }: Partial<Before> = {}): true {
+    const framework = this.#framework
+    if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
+    else framework.clearRefusal(response)
+    if (status !== undefined) framework.setStatus(response, status)
+    for (const [name, value] of fields) {
+      if (value === undefined) continue
+      if (framework.restoreHeader === undefined) framework.setHeader(response, name, value)
+      else framework.restoreHeader(response, name, value)
+    }
     return true
   }
 
