@@ -1,5 +1,6 @@
 /* A connection whose other end is gone without a word heals by itself, with the defaults of the clients. */
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient, type RedisClientOptions } from 'redis'
@@ -64,6 +65,74 @@ test.each(['ioredis', 'node-redis'])(
     await expect.poll(source, { timeout: 8000 }).toBe('store')
   },
 )
+
+test.each(['ioredis', 'node-redis'])(
+  '%s: a balancer without a server closes new connections for a while',
+  async (name) => {
+    const proxy = await startProxy(server.port)
+    const nobody = createServer((socket) => socket.end())
+    await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve))
+    closes.push(
+      () => proxy.close(),
+      () => nobody.close(),
+    )
+    const store = redisStore({ client: await connect(name, proxy.port), reconnectAfter: '300ms' })
+    const limiter = new RateLimiter({ name: `closed-${name}`, policies: '1000/1h', store })
+    const source = async () => (await limiter.consume('k')).source
+    await expect.poll(source).toBe('store')
+    proxy.forget()
+    proxy.to = (nobody.address() as AddressInfo).port
+    for (const began = performance.now(); performance.now() - began < 1500; await sleep(20)) await source()
+    proxy.to = server.port
+    await expect.poll(source, { timeout: 8000 }).toBe('store')
+  },
+)
+
+test('ioredis: a server that loads its data keeps its connection', async () => {
+  let connections = 0
+  const body = '# Persistence\r\nloading:1\r\nloading_eta_seconds:1\r\n'
+  const loading = createServer((socket) => {
+    connections++
+    socket
+      .on('error', () => undefined)
+      .on('data', (chunk) => {
+        for (const [command] of chunk.toString('latin1').matchAll(/(?<=\n)(info|client|hello)\r/gi)) {
+          if (/info/i.test(command)) socket.write(`$${body.length}\r\n${body}\r\n`)
+          else
+            socket.write(/hello/i.test(command) ? '-ERR unknown command `HELLO`\r\n' : '-LOADING Redis is loading\r\n')
+        }
+      })
+  })
+  await new Promise<void>((resolve) => loading.listen(0, '127.0.0.1', resolve))
+  const client = await connect('ioredis', (loading.address() as AddressInfo).port)
+  const limiter = new RateLimiter({
+    name: 'loading',
+    policies: '1000/1h',
+    store: redisStore({ client, reconnectAfter: '1200ms' }),
+  })
+  for (const began = performance.now(); performance.now() - began < 4500; await sleep(20)) await limiter.consume('k')
+  expect(connections).toBe(1)
+  ;(client as Redis).disconnect()
+  loading.close()
+})
+
+test('node-redis: a client that the application closes stays closed', async () => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const client = (await connect('node-redis', proxy.port)) as ReturnType<typeof createClient>
+  const store = redisStore({ client: client as RedisClient, reconnectAfter: '300ms' })
+  const limiter = new RateLimiter({ name: 'closing', policies: '1000/1h', store })
+  await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+  proxy.forget()
+  const { connections } = proxy
+  while (proxy.connections === connections) {
+    void limiter.consume('k') // has no answer, so `close` waits
+    await sleep(5)
+  }
+  client.close().catch(() => undefined) // while headgate asks the server on another connection
+  for (const began = performance.now(); performance.now() - began < 1500; await sleep(20)) await limiter.consume('k')
+  expect(client.isOpen).toBe(false)
+})
 
 test('the options of node-redis in docs/production.md survive a Redis that stands still for longer than socketTimeout', async () => {
   const page = readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8')

@@ -107,7 +107,12 @@ test('a reset drops a refund that is under way, which the store then refuses', a
       })
     },
   }
-  const limiter = new RateLimiter({ policies: '10/30d sliding-log', store, storeTimeout: '200ms', onStoreError: 'open' })
+  const limiter = new RateLimiter({
+    policies: '10/30d sliding-log',
+    store,
+    storeTimeout: '200ms',
+    onStoreError: 'open',
+  })
   faulty.fail('partition')
   await limiter.consume('ann', { cost: 3 })
   faulty.heal()

@@ -92,6 +92,11 @@ export class ScopeShares implements Reports {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
   }
 
+  /** Counts units again that `giveBack` has given back, because the store has not given back the others. */
+  count(key: string, n: number, units: number): void {
+    this.#shares.get(key)?.count(n, units)
+  }
+
   /**
    * Removes the share (units to admit here) of a key whose stored value could not be read, so that the key gets a new share. Called when
    * the store has decided a call of the key, which shows that the value can be read again.

@@ -75,7 +75,13 @@ export class ShareLedger implements Ledger {
     const shares = left.some((units) => units > 0) ? undefined : this.#sharesOf(keys)
     if (shares === undefined || shares.some((share) => share.isBanned(now))) {
       const giveBack = (windows: Command['windows']) => this.#giveBack({ ...command, costs: left, windows })
-      return (await runPart(this.#policies, command, giveBack)) as Decision
+      return runPart(this.#policies, command, giveBack).catch((error) => {
+        for (const [index, { scope, n }] of this.#places.entries()) {
+          const units = costOf(costs, index) - (left[index] as number)
+          this.#scopes[scope]?.count(keys[scope] as string, n, units)
+        }
+        throw error
+      }) as Promise<Decision>
     }
     for (const share of shares) share.forgetRefusals()
     return this.#decision(true, this.#verdicts(shares, now, details), command, now)

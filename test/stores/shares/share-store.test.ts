@@ -11,7 +11,7 @@ import {
   tokenBucket,
 } from '../../../src/index.ts'
 import { ShareStore } from '../../../src/stores/shares/share-store.ts'
-import { ManualClock } from '../../../src/testing/index.ts'
+import { faultyStore, ManualClock } from '../../../src/testing/index.ts'
 import { asyncStore, brokenStore, remoteStore } from '../../support/async-store.ts'
 
 afterEach(() => vi.restoreAllMocks())
@@ -464,6 +464,18 @@ describe('a store that fails', () => {
     await clock.pass('1s')
     expect(await calls(limiter, 1)).toBe('1')
   })
+})
+
+test('a refund that the store refuses gives back nothing in this process either', async () => {
+  const exact = faultyStore(memoryStore())
+  const store = new ShareStore(exact, 60_000, 2)
+  const limiter = new RateLimiter({ name: 'api', policies: '1000/1h fixed-window', store, onStoreError: 'throw' })
+  for (let call = 0; call < 30; call++) await limiter.consume('k')
+  exact.fail('error')
+  await expect(limiter.refund('k', { cost: 40 })).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
+  exact.heal()
+  expect((await limiter.peek('k')).policies[0]?.used).toBe(30)
+  store.close()
 })
 
 test('a key has one share in a process, whatever nodes of a Cluster the other keys of its calls are on', async () => {

@@ -122,7 +122,7 @@ function isSingle(client: NodeRedisLike): boolean {
 
 /** Closes and opens the connection of a client of one server. Does nothing for other clients. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
-  if (!isSingle(client) || client.isReady !== true) return
+  if (!isSingle(client) || client.isReady !== true || client.isOpen !== true) return
   const own = client as unknown as NodeRedisClient
   own.destroy()
   own.connect().catch(() => undefined) // an error is ignored here, because the client also emits it as an event
@@ -191,8 +191,23 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
  */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
+interface IoredisStream {
+  readonly bytesRead?: number
+  destroy?(): void
+}
+
+/** How many bytes each stream had received at the last check. */
+const received = new WeakMap<IoredisStream, number | undefined>()
+
+/** True if the stream has received nothing since the last check, or since its beginning. */
+function isMute(stream: IoredisStream): boolean {
+  const before = received.get(stream) ?? 0
+  received.set(stream, stream.bytesRead)
+  return stream.bytesRead === before
+}
+
 interface IoredisNode extends IoredisLike {
-  readonly stream?: { destroy?(): void }
+  readonly stream?: IoredisStream
   readonly options?: { readonly host?: string; readonly port?: number; readonly sentinels?: unknown }
 }
 
@@ -221,8 +236,8 @@ function ioredis(client: IoredisLike): Connection {
     reconnect(slot) {
       const { status, stream } = nodeClient(client, slot) ?? {}
       // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the server has not answered
-      // the first commands of the connection. An attempt to connect has a timeout in the client.
-      if (status === 'ready' || status === 'connect') stream?.destroy?.()
+      // the first commands of the connection, or is loading its data and says so. An attempt to connect has a timeout in the client.
+      if (status === 'ready' || (status === 'connect' && stream !== undefined && isMute(stream))) stream?.destroy?.()
     },
     leaveReplica: (after) => {
       const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels

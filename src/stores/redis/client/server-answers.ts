@@ -26,14 +26,14 @@ export async function serverAnswers(client: AddressedClient): Promise<boolean> {
   const to = { port: 6379, ...socket, onread: undefined }
   const answered = new Promise<boolean>((resolve) => {
     const connection = tls ? connectTls(to as ConnectionOptions) : connect(to as NetConnectOpts)
-    const end = (answers: boolean) => {
+    connection.unref().setTimeout(longest, () => connection.destroy())
+    connection.on('error', () => undefined).on('close', () => resolve(false))
+    const end = () => {
+      resolve(true)
       connection.destroy()
-      resolve(answers)
     }
-    connection.unref().setTimeout(longest, () => end(false))
-    connection.on('error', () => end(false))
-    connection.once(tls ? 'secureConnect' : 'data', () => setTimeout(end, grace, true))
-    if (!tls) connection.write('PING\r\n')
+    connection.once('data', () => setTimeout(end, grace))
+    connection.write('PING\r\n')
   })
   // The options may be those of another version, with which a connection throws.
   return answered.catch(() => false).finally(() => asked.delete(client))
