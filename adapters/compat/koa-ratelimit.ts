@@ -213,7 +213,7 @@ async function refuse(context: Context, settings: Settings, id: string, wait: nu
   context.set('Retry-After', String(after))
   context.state.rateLimit = { after, headers, id, message } as never
   context.status = settings.status || 429
-  await settings.onLimited?.(context)
+  if (settings.onLimited) await settings.onLimited(context)
   if (!settings.throw) return
   Object.assign(headers, { 'Retry-After': after })
   context.throw(context.status, context.body as string, { headers })

@@ -641,6 +641,12 @@ describe('the middleware', () => {
     expect(() => rateLimit({ store: {} as never, validate: false })).toThrow(TypeError)
   })
 
+  test.each(Object.entries(modules))('counts in memory for a store that is null (%s)', async (_, { rateLimit }) => {
+    const limit = rateLimit({ store: null as never, validate: null as never, keyGenerator: () => 'ann' })
+    await limit({ ip: '192.0.2.1' } as never, { setHeader: () => undefined } as never, () => undefined)
+    expect(await limit.getKey('ann')).toMatchObject({ totalHits: 1 })
+  })
+
   test.each(Object.entries(modules))(
     'starts its store with the options, and logs a failure (%s)',
     async (_, module) => {

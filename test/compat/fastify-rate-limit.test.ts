@@ -331,7 +331,7 @@ const values: Record<string, unknown[]> = {
   ban: [0, -1, NaN, Infinity, '5', null, 0.5],
   cache: [0, 1],
   allowList: [null, [], ['127.0.0.1'], '127.0.0.1', [127]],
-  hook: ['onSend', 'preSerialization', 'onResponse', 'none', null, 7],
+  hook: ['onSend', 'preSerialization', 'onResponse', 'none', null, 7, false, '', 0],
   groupId: ['', 'a', null, 7],
   addHeaders: [null, {}, { 'x-ratelimit-limit': 0 }, { 'retry-after': 'yes' }, { other: true }],
   addHeadersOnExceeding: [null, {}, { 'x-ratelimit-limit': 0, 'x-ratelimit-reset': 'yes' }],

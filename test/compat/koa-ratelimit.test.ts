@@ -97,6 +97,7 @@ const scenarios: Record<string, [() => MiddlewareOptions, Step[]]> = {
     [{ user: 'bob' }, ...times(2)],
   ],
   onLimited: [() => ({ max: 1, onLimited: (context) => context.set('X-Limited', 'yes') }), times(2)],
+  'an onLimited that is off': [() => ({ max: 1, onLimited: false as never }), times(2)],
   'a driver that does not exist': [() => ({ driver: 'none' as never }), times(1)],
   'a db that is no Map': [() => ({ db: {} }), times(1)],
   'a limit of 0': [() => ({ max: 0 }), times(1)],

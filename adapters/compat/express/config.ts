@@ -56,7 +56,7 @@ export function configOf(given: Partial<Options>): Config {
     ...defaults,
     ...options,
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
-    store: storeOf(options.store, windowMs, options.name),
+    store: storeOf(options.store ?? undefined, windowMs, options.name),
     validations,
     validate: validations.enabled,
     logger,

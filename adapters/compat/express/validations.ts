@@ -69,7 +69,7 @@ export class Validations {
   }
 
   options(given: Partial<Options> & Record<string, unknown>, known: readonly string[]): void {
-    const names = Object.keys(typeof given.validate === 'object' ? given.validate : {})
+    const names = Object.keys(typeof given.validate === 'object' ? (given.validate ?? {}) : {})
     const unknownNames = names.filter((name) => !(validationNames as readonly string[]).includes(name))
     const unknown = Object.keys(given).filter((option) => !known.includes(option))
     const { draft_polli_ratelimit_headers: polli, onLimitReached, ipv6Subnet } = given

@@ -75,7 +75,7 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
     // the two options on. @fastify/rate-limit reads both in the same way.
     continueExceeding: options.continueExceeding === true,
     exponentialBackoff: options.exponentialBackoff === true,
-    hook: options.hook ?? 'onRequest',
+    hook: options.hook || 'onRequest', // JavaScript may give false
     nameSpace: options.nameSpace ?? 'fastify-rate-limit-',
     labels,
     addHeaders: { ...shown, [retryAfter]: true, ...options.addHeaders },
