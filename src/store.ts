@@ -14,6 +14,7 @@ export {
   KeyStates,
   type Ledger,
   type LedgerTerms,
+  type OnLate,
   type OpenLedger,
   type OutcomeOf,
   type OverrideExtent,

@@ -148,12 +148,13 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
 /**
  * Admits or refuses an upgrade. Calls `open` if the upgrade is admitted, synchronously if the store and the functions in `keys` are
  * synchronous.
+ * @param open returns false if nobody listens for the upgrade
  */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
   request: IncomingMessage,
   socket: Duplex,
-  open: () => void,
+  open: () => boolean,
 ): void {
   // Until a library listens to the socket, this listener prevents an error of the socket, such as a reset, from ending the process. A
   // closed socket keeps the listener, because its error may be emitted later.
@@ -163,7 +164,8 @@ function admit(
     if (hasClosed(socket)) return
     if (error !== undefined) return failed(error, socket)
     socket.off('error', ignore)
-    open()
+    // While the store decided, the listeners may have left, as in a shutdown. Nobody would answer the client then, or close the socket.
+    if (!open()) refuseUpgrade(socket, 503, { 'Cache-Control': 'no-store' })
   })
 }
 

@@ -17,6 +17,7 @@ import { redisStore } from '../../src/stores/redis/index.ts'
 import { get, serve } from '../support/frameworks.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { startProxy } from '../support/tcp-proxy.ts'
 
 let server: RedisServer
 let client: Redis
@@ -214,6 +215,24 @@ describe('@fastify/rate-limit', () => {
     await expect.poll(() => client.dbsize(), { interval: 5 }).toBe(0)
     expect((await app.inject('/')).statusCode).toBe(200)
     await app.close()
+  })
+
+  test('leaves a connection that is silent for five seconds', async () => {
+    const proxy = await startProxy(server.port)
+    const own = new Redis(proxy.port)
+    own.on('error', () => undefined)
+    const app = fastify()
+    await app.register(fastifyCompat, { max: 1000, redis: own })
+    app.get('/', async () => 'hello')
+    const status = async () => (await app.inject('/')).statusCode
+    expect(await status()).toBe(200)
+    proxy.forget()
+    const began = performance.now()
+    await expect.poll(status, { timeout: 15_000 }).toBe(200)
+    expect(performance.now() - began).toBeGreaterThan(4900)
+    await app.close()
+    own.disconnect()
+    proxy.close()
   })
 
   test('reads without a hit', async () => {

@@ -158,6 +158,21 @@ test('a client that resets the connection while the store decides takes no unit 
   expect(sockets.clients.size).toBe(0)
 })
 
+test('a shutdown while the store decides: the connection gets 503, holds no unit, and the server closes', async () => {
+  const store = faultyStore(memoryStore())
+  const limiter = new RateLimiter({ policies: '9 at once', store })
+  const { server, sockets, port } = await listen(limiter)
+  store.fail('partition')
+  const opening = outcome(open(port))
+  await eventually(() => expect(store.counts.calls).toBe(1))
+  sockets.close()
+  const closed = new Promise((resolve) => server.close(resolve))
+  store.heal()
+  expect(await opening).toBe('503 -')
+  await closed
+  await vi.waitFor(async () => expect((await limiter.peek('127.0.0.1')).remaining).toBe(9))
+})
+
 test('an extractor that never answers ends in status 500, not in a connection that stays open', async () => {
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   onTestFinished(() => warnings.mockRestore())

@@ -1,5 +1,8 @@
+import { monotonicClock } from '../../../src/common/index.ts'
 import { Deadlines } from '../../../src/stores/contract/index.ts'
 import { connectionOf } from '../../../src/stores/redis/client/index.ts'
+import { slotOf } from '../../../src/stores/redis/keys.ts'
+import { RedisNode } from '../../../src/stores/redis/wire/index.ts'
 import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 
@@ -17,6 +20,9 @@ const hit = `
   return { used, window }
 `
 
+/** After this time without an answer, in microseconds, the client leaves its connection, as with `redisStore`. */
+const longestSilence = 5_000_000
+
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
 /**
@@ -29,12 +35,22 @@ export function countsInRedis(client: unknown, prefix: string, settings: Setting
   const rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
   const connection = connectionOf(client)
   const deadlines = new Deadlines('Redis', 1000) // milliseconds that a call of Redis may take
+  const node = new RedisNode()
   const ask = async (script: string, key: string, ...args: unknown[]): Promise<WindowCount> => {
     // Each argument is sent as a Buffer, because ioredis splits any other array (such as a Uint8Array) into several arguments.
     const bytes = args.map((arg) => Buffer.from(String(arg)))
     const { reply } = connection.eval(script, [prefix + key], bytes)
-    const [used, resetAfter] = (await deadlines.bound(reply)) as [number, number]
-    return { used, resetAfter }
+    node.asked(monotonicClock())
+    const answered = () => node.answered()
+    reply.then(answered, answered)
+    try {
+      const [used, resetAfter] = (await deadlines.bound(reply)) as [number, number]
+      return { used, resetAfter }
+    } catch (error) {
+      const { answers } = node
+      if (node.isSilentFor(longestSilence)) connection.reconnect(slotOf(prefix + key), () => node.answers === answers)
+      throw error
+    }
   }
   return {
     hit: (key, window, max) => ask(hit, key, window, Number.isNaN(max) ? Infinity : max, rule), // NaN refuses nobody

@@ -115,14 +115,15 @@ interface NodeRedisClient {
   connect(): Promise<unknown>
 }
 
-/** True for a client of one server, or of one node of a Cluster, and false for a pool. */
-function isSingle(client: NodeRedisLike): boolean {
-  return 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
+/** True for a client of one server, or of one node of a Cluster, that is connected. False for a pool. */
+function isOpenSingle(client: NodeRedisLike): boolean {
+  const isSingle = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
+  return isSingle && client.isReady === true && client.isOpen === true
 }
 
 /** Closes and opens the connection of a client of one server. Does nothing for other clients. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
-  if (!isSingle(client) || client.isReady !== true || client.isOpen !== true) return
+  if (!isOpenSingle(client)) return
   const own = client as unknown as NodeRedisClient
   own.destroy()
   own.connect().catch(() => undefined) // an error is ignored here, because the client also emits it as an event
@@ -153,7 +154,8 @@ function nodeRedis(client: NodeRedisLike): Connection {
     checkListener: () => errors?.checkListener(),
     async reconnect(slot, isSilent) {
       const single = (client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client
-      if (isSingle(single) && (await serverAnswers(single as AddressedClient)) && isSilent()) reconnectNodeRedis(single)
+      if (!isOpenSingle(single)) return
+      if ((await serverAnswers(single as AddressedClient)) && isSilent()) reconnectNodeRedis(single)
     },
     leaveReplica: (after) => {
       if (after !== Infinity && isDue(client, after)) reconnectNodeRedis(client)
@@ -191,23 +193,8 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
  */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
-interface IoredisStream {
-  readonly bytesRead?: number
-  destroy?(): void
-}
-
-/** How many bytes each stream had received at the last check. */
-const received = new WeakMap<IoredisStream, number | undefined>()
-
-/** True if the stream has received nothing since the last check, or since its beginning. */
-function isMute(stream: IoredisStream): boolean {
-  const before = received.get(stream) ?? 0
-  received.set(stream, stream.bytesRead)
-  return stream.bytesRead === before
-}
-
 interface IoredisNode extends IoredisLike {
-  readonly stream?: IoredisStream
+  readonly stream?: { readonly bytesRead?: number; destroy?(): void }
   readonly options?: { readonly host?: string; readonly port?: number; readonly sentinels?: unknown }
 }
 
@@ -235,9 +222,9 @@ function ioredis(client: IoredisLike): Connection {
     checkListener: () => errors?.checkListener(),
     reconnect(slot) {
       const { status, stream } = nodeClient(client, slot) ?? {}
-      // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the server has not answered
-      // the first commands of the connection, or is loading its data and says so. An attempt to connect has a timeout in the client.
-      if (status === 'ready' || (status === 'connect' && stream !== undefined && isMute(stream))) stream?.destroy?.()
+      // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the connection waits for the
+      // answers to its first commands. A server that loads its data has answered.
+      if (status === 'ready' || (status === 'connect' && stream?.bytesRead === 0)) stream?.destroy?.()
     },
     leaveReplica: (after) => {
       const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels
