@@ -93,15 +93,9 @@ function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
   }
 }
 
-/** For each response that a limit has copied, to see how its body ends: the response that was copied. */
-export const copied: WeakMap<Response, Response> = new WeakMap()
-
 /** The context for a function in `count`: with this response, even if code around the limit has put another one into the context. */
 function withResponse(context: Context, response: Response | undefined): Context {
-  for (let each: Response | undefined = context.res; each !== undefined; each = copied.get(each)) {
-    if (each === response) return context
-  }
-  if (response === undefined) return context
+  if (response === undefined || context.res === response) return context
   return new Proxy(context, {
     get(target, name) {
       if (name === 'res') return response

@@ -14,7 +14,7 @@ import {
 } from '../src/http/index.ts'
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
-import { type ConnInfo, copied, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
+import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
 import { ownResponse } from './node-pair.ts'
 import { type Answer, answerOf, isStatus } from './web/index.ts'
 
@@ -137,7 +137,6 @@ function addFields(context: Context, answer: Answer): void {
   const given = context.res
   const response = answer.apply(given, context.req.raw)
   if (response === given) return
-  copied.set(response, given)
   // Clear the old response first: otherwise Hono would copy its headers to the new response.
   context.res = undefined
   context.res = response

@@ -43,8 +43,8 @@ export interface ConnectionOptions {
  *     limitConnections(server, '10/1m')
  *     limitConnections(server, '5 at once')
  *
- * Long polling of socket.io does not upgrade a connection. Limit the HTTP requests of long polling, or set `transports: ['websocket']` in
- * socket.io.
+ * Long polling of socket.io does not upgrade a connection. Set `transports: ['websocket']` in socket.io, or limit the requests of long
+ * polling by `io.engine.use`.
  *
  * @param server the server of node:http, node:https or node:http2 to which the WebSocketServer or socket.io is attached
  * @returns the limiter, for `peek`, `reset`, `ban` and `health()`

@@ -45,7 +45,7 @@ export class DeferredRefunds {
     if (!this.#waits(refund)) this.#start()
   }
 
-  /** Runs the refund of a late call at once. A refund that fails runs again as with `add`, but takes no place of an earlier refund. */
+  /** Runs the refund of a late reservation at once. A refund that fails runs again as with `add`, but takes no place of an earlier refund. */
   async begin(refund: Refund): Promise<void> {
     this.#begun.add(refund)
     try {
@@ -132,8 +132,8 @@ export class DeferredRefunds {
 
 /** The units of a call whose outcome came too late for its caller. Both lists have an item for each policy. */
 export interface LateUnits {
-  /** The units that the call took, and the time from which they count no more, in microseconds. */
-  readonly units: readonly { readonly taken: number; readonly until: number }[]
+  /** The units that still count. */
+  readonly units: readonly number[]
   /** Identify the units of a reservation. */
   readonly tickets: Tickets | undefined
 }
@@ -143,31 +143,25 @@ export interface LateUnits {
  * an outage) treats a charge that timed out as made. Units under a policy that has its full quota again count no more: a refund would give back
  * units of other calls, such as those of the next window.
  */
-export function lateUnits(
-  command: Command,
-  outcome: Parameters<OnLate>[1],
-  now: number,
-  elapsed: number,
-): LateUnits | undefined {
+export function lateUnits(...[command, outcome, elapsed]: Parameters<OnLate>): LateUnits | undefined {
   if (!['consume', 'reserve', 'renew'].includes(command.verb)) return undefined
   const { decision, tickets } = { decision: outcome as Decision, tickets: undefined, ...(outcome as Partial<Booking>) }
   if (!decision.allowed) return undefined
   const costs = costsTaken(command, decision)
   const units = decision.policies.map(({ allowed, resetAfter }, n) => {
-    // Only a shadow policy (which only reports) can have refused an admitted call. Such a policy took no units.
-    const taken = !allowed ? 0 : typeof costs === 'number' ? costs : (costs[n] as number)
-    // The refund may be under way as long as the outcome was.
-    return { taken, until: now + (resetAfter - 2 * elapsed) * 1000 }
+    // Only a shadow policy (which only reports) can have refused an admitted call. Such a policy took no units. The refund may be under way as
+    // long as the outcome was.
+    if (!allowed || resetAfter <= 2 * elapsed) return 0
+    return typeof costs === 'number' ? costs : (costs[n] as number)
   })
   return { units, tickets }
 }
 
 /** The command, without its keys, that gives the units of a late call back. Undefined if none of them counts any more. */
-export function givingBack(
-  { units, tickets }: LateUnits,
-  now: number,
-): Pick<Command<'refund' | 'settle'>, 'verb' | 'costs' | 'tickets' | 'unreserved'> | undefined {
+export function givingBack({
+  units,
+  tickets,
+}: LateUnits): Pick<Command<'refund' | 'settle'>, 'verb' | 'costs' | 'tickets' | 'unreserved'> | undefined {
   if (tickets !== undefined) return { verb: 'settle', costs: unitsBack(tickets), tickets }
-  const costs = units.map(({ taken, until }) => (now < until ? taken : 0))
-  return hasUnits(costs) ? { verb: 'refund', costs, unreserved: true } : undefined
+  return hasUnits(units) ? { verb: 'refund', costs: units, unreserved: true } : undefined
 }

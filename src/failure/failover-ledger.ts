@@ -164,8 +164,8 @@ function unsent(error: unknown): unknown {
 
 /** Gives the units of a late outcome back. If the store fails again, the units stay used. */
 async function refundAtOnce(ledger: Ledger, ...[command, outcome, elapsed]: Parameters<OnLate>): Promise<void> {
-  const late = command.verb === 'renew' ? undefined : lateUnits(command, outcome, 0, elapsed)
-  const refund = late && givingBack(late, 0)
+  const late = command.verb === 'renew' ? undefined : lateUnits(command, outcome, elapsed)
+  const refund = late && givingBack(late)
   if (refund === undefined) return
   try {
     await ledger.run({ ...refund, keys: command.keys as readonly string[] })

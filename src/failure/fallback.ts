@@ -19,6 +19,8 @@ import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
 import type { StoreLink } from './store-link.ts'
 
+const ignore = (): void => {}
+
 /**
  * How many calls of a limiter were decided by each source: by the store, by this process, or by nobody because `onStoreError`
  * admits or refuses all calls.
@@ -169,7 +171,7 @@ export class Fallback {
   /** Called with an outcome of the store that no caller got. Gives back the units that the store took, because nobody uses these units. */
   late(...[command, outcome, elapsed]: Parameters<OnLate>): void {
     const { policies, scopes } = this.terms
-    const late = lateUnits(command, outcome, this.quota.clock(), elapsed)
+    const late = lateUnits(command, outcome, elapsed)
     if (late === undefined) return
     if (command.verb === 'renew') {
       Object.assign(command.tickets ?? [], late.tickets) // the reservation continues with the new tickets of the store
@@ -178,7 +180,10 @@ export class Fallback {
     for (const [n, scope] of scopes.entries()) {
       const own = <T>(all: readonly T[]): readonly T[] => all.filter((_, place) => policies[place]?.scope === scope)
       const part = { units: own(late.units), tickets: late.tickets && own(late.tickets) }
-      this.shared.refunds.begin(this.charges.refundOf(scope, ownText(command.keys[n] as string), part))
+      const refund = this.charges.refundOf(scope, ownText(command.keys[n] as string), part)
+      // A refund without tickets is not sent again: some of the units may count no more then.
+      if (part.tickets === undefined) refund.run().catch(ignore)
+      else this.shared.refunds.begin(refund)
     }
   }
 

@@ -84,7 +84,7 @@ export class OwedCharges {
   /** The refund of a call whose outcome came too late for its caller. @param late the units under the policies of the scope */
   refundOf(scope: string, key: string, late: LateUnits): Refund {
     const run = async () => {
-      const command = givingBack(late, this.#quota.clock())
+      const command = givingBack(late)
       if (command !== undefined) await this.#request(scope, { ...command, keys: [key] })
     }
     return { scope, key, run }

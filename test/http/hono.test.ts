@@ -125,28 +125,6 @@ test.each([
   await expect.poll(remaining).toEqual([7, 7])
 })
 
-test.each([
-  ['on @hono/node-server', onNode],
-  ['without a server', withoutServer],
-])('count gets the context of the handler, %s', async (_where, start) => {
-  const failed = new WeakSet<Context>()
-  const app = new Hono()
-  app.use(rateLimit({ ...hourly(2), keys: () => 'k', count: (context: Context) => failed.has(context) }))
-  app.get('/', (context) => {
-    failed.add(context)
-    return context.text('wrong password')
-  })
-  const ask = await start(app)
-  const statuses: number[] = []
-  for (let login = 0; login < 3; login++) {
-    const response = await ask('/')
-    await response.text()
-    statuses.push(response.status)
-    await until(() => true)
-  }
-  expect(statuses).toEqual([200, 200, 429])
-})
-
 test('if a function in the options throws after the decision, the unit in flight is free', async () => {
   const attach = () => {
     throw new Error('no')

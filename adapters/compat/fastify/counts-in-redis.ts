@@ -1,7 +1,6 @@
 import { monotonicClock } from '../../../src/common/index.ts'
 import { Deadlines } from '../../../src/stores/contract/index.ts'
-import { connectionOf } from '../../../src/stores/redis/client/index.ts'
-import { slotOf } from '../../../src/stores/redis/keys.ts'
+import { connectionOf, isReadOnly } from '../../../src/stores/redis/client/index.ts'
 import { RedisNode } from '../../../src/stores/redis/wire/index.ts'
 import type { WindowCount } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
@@ -20,8 +19,8 @@ const hit = `
   return { used, window }
 `
 
-/** After this time without an answer, in microseconds, the client leaves its connection, as with `redisStore`. */
-const longestSilence = 5_000_000
+/** After this time without an answer, in milliseconds, the client leaves its connection, as with `redisStore`. */
+const longestSilence = 5000
 
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
@@ -48,7 +47,10 @@ export function countsInRedis(client: unknown, prefix: string, settings: Setting
       return { used, resetAfter }
     } catch (error) {
       const { answers } = node
-      if (node.isSilentFor(longestSilence)) connection.reconnect(slotOf(prefix + key), () => node.answers === answers)
+      if (isReadOnly(error)) connection.leaveReplica(longestSilence)
+      else if (!connection.cluster && node.isSilentFor(longestSilence * 1000)) {
+        connection.reconnect(0, () => node.answers === answers)
+      }
       throw error
     }
   }

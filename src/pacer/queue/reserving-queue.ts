@@ -122,9 +122,7 @@ export class ReservingQueue extends Queue {
   /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
   restart(): void {
     // The answer to each booking may be that another process has stopped the key.
-    while (!this.stopped && this.#unbooked.first !== undefined && this.#horizon.hasRoom) {
-      this.#book(this.#unbooked.shift() as Waiter)
-    }
+    while (!this.stopped && this.#unbooked.first && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
     if (!this.stopped && this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 

@@ -33,7 +33,7 @@ export async function serverAnswers(client: AddressedClient): Promise<boolean> {
       connection.destroy()
     }
     connection.once('data', () => setTimeout(end, grace))
-    connection.write('PING\r\n')
+    connection.write('*1\r\n$4\r\nPING\r\n')
   })
   // The options may be those of another version, with which a connection throws.
   return answered.catch(() => false).finally(() => asked.delete(client))

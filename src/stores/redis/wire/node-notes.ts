@@ -6,6 +6,8 @@ export class RedisNode {
   #scripts = new WeakSet<Script>()
   /** When the oldest batch without an answer was sent, in microseconds; 0 if the node has answered all batches. */
   #silentSince = 0
+  /** Since when batches wait for a connection, in microseconds; 0 if the last batch was sent. */
+  #waitingSince = 0
   /** How often the node has answered. */
   answers = 0
 
@@ -20,6 +22,12 @@ export class RedisNode {
 
   asked(now: number): void {
     if (this.#silentSince === 0) this.#silentSince = now
+    this.#waitingSince = 0
+  }
+
+  /** Called when a batch was not sent before its deadline, because there is no connection. */
+  waited(now: number): void {
+    if (this.#waitingSince === 0) this.#waitingSince = now
   }
 
   /** Called when the node has answered. @param script the script that the node has run, if it has run a script */
@@ -30,13 +38,14 @@ export class RedisNode {
   }
 
   /**
-   * True if the node has not answered for `duration` microseconds. The caller then makes the client reconnect, because the
+   * True if the node has not answered, or has had no connection, for `duration` microseconds. The caller then makes the client reconnect, because the
    * connection may be broken without notice. After the result true, the time is measured again from the next batch.
    */
   isSilentFor(duration: number): boolean {
-    const since = this.#silentSince
+    const since = this.#silentSince || this.#waitingSince
     if (since === 0 || monotonicClock() - since < duration) return false
     this.#silentSince = 0
+    this.#waitingSince = 0
     return true
   }
 }

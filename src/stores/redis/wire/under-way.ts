@@ -130,7 +130,7 @@ export class UnderWay {
   unanswered({ slot, sent }: Batch): void {
     const { connection, reconnectAfter } = this.#options
     const node = this.#nodeOf(slot)
-    if (!sent && !connection.ready()) node.asked(monotonicClock())
+    if (!sent && !connection.ready()) node.waited(monotonicClock())
     const { answers } = node
     if (node.isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot, () => node.answers === answers)
   }
