@@ -148,7 +148,7 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
 /**
  * Admits or refuses an upgrade. Calls `open` if the upgrade is admitted, synchronously if the store and the functions in `keys` are
  * synchronous.
- * @param open returns false if nobody listens for the upgrade
+ * @param open returns false if nobody listens for the upgrade. A `server.emit` that other code has wrapped may return nothing
  */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
@@ -165,7 +165,7 @@ function admit(
     if (error !== undefined) return failed(error, socket)
     socket.off('error', ignore)
     // While the store decided, the listeners may have left, as in a shutdown. Nobody would answer the client then, or close the socket.
-    if (!open()) refuseUpgrade(socket, 503, { 'Cache-Control': 'no-store' })
+    if (open() === false) refuseUpgrade(socket, 503, { 'Cache-Control': 'no-store' })
   })
 }
 

@@ -10,7 +10,7 @@ import { isUncounted, type StoreLink } from './store-link.ts'
 const maxRefunds = 10_000
 
 /** A request that gives units of a key back to the store. */
-export interface Refund {
+interface Refund {
   readonly scope: string
   readonly key: string
   readonly run: () => Promise<unknown>
@@ -45,11 +45,14 @@ export class DeferredRefunds {
     if (!this.#waits(refund)) this.#start()
   }
 
-  /** Runs the refund of a late reservation at once. A refund that fails runs again as with `add`, but takes no place of an earlier refund. */
-  async begin(refund: Refund): Promise<void> {
+  /**
+   * Runs the refund of a late reservation at once, by `first`. If `first` fails, runs the refund as `add` does, but takes no place of an
+   * earlier refund.
+   */
+  async begin(refund: Refund, first: () => Promise<unknown>): Promise<void> {
     this.#begun.add(refund)
     try {
-      await refund.run()
+      await first()
     } catch (error) {
       if (isUncounted(error) && this.#begun.has(refund) && this.#refunds.size < maxRefunds) this.add(refund)
     } finally {

@@ -19,8 +19,6 @@ import { OwedCharges } from './owed-charges.ts'
 import type { Reconciler } from './reconciler.ts'
 import type { StoreLink } from './store-link.ts'
 
-const ignore = (): void => {}
-
 /**
  * How many calls of a limiter were decided by each source: by the store, by this process, or by nobody because `onStoreError`
  * admits or refuses all calls.
@@ -180,10 +178,7 @@ export class Fallback {
     for (const [n, scope] of scopes.entries()) {
       const own = <T>(all: readonly T[]): readonly T[] => all.filter((_, place) => policies[place]?.scope === scope)
       const part = { units: own(late.units), tickets: late.tickets && own(late.tickets) }
-      const refund = this.charges.refundOf(scope, ownText(command.keys[n] as string), part)
-      // A refund without tickets is not sent again: some of the units may count no more then.
-      if (part.tickets === undefined) refund.run().catch(ignore)
-      else this.shared.refunds.begin(refund)
+      this.charges.giveLateBack(scope, ownText(command.keys[n] as string), part)
     }
   }
 

@@ -1,10 +1,12 @@
 import type { Tickets } from '../algorithms/evaluation/index.ts'
 import { getOrInsert, type HeadgateError, ownText } from '../common/index.ts'
 import { type Command, type KeyCalendar, type Ledger, runPart, withCalendars } from '../stores/contract/index.ts'
-import { type DeferredRefunds, givingBack, type LateUnits, type Refund } from './deferred-refunds.ts'
+import { type DeferredRefunds, givingBack, type LateUnits } from './deferred-refunds.ts'
 import type { LocalQuota } from './local-quota.ts'
 import { hasUnits } from './pending-charges.ts'
 import type { StoreLink } from './store-link.ts'
+
+const ignore = (): void => {}
 
 /**
  * Charges the store for units that this process admitted while the store failed. Each policy is charged only for the units that
@@ -81,13 +83,19 @@ export class OwedCharges {
     this.#refunds.add({ scope, key: own, run })
   }
 
-  /** The refund of a call whose outcome came too late for its caller. @param late the units under the policies of the scope */
-  refundOf(scope: string, key: string, late: LateUnits): Refund {
-    const run = async () => {
-      const command = givingBack(late)
-      if (command !== undefined) await this.#request(scope, { ...command, keys: [key] })
-    }
-    return { scope, key, run }
+  /**
+   * Gives the units of a late call back to the store. If the store has certainly not executed this, gives the units of a reservation back when
+   * the store responds. Units without tickets then stay used, because some of them may count no more.
+   * @param late the units under the policies of the scope
+   */
+  giveLateBack(scope: string, key: string, late: LateUnits): void {
+    const command = givingBack(late)
+    if (command === undefined) return
+    const keys = [key]
+    const ledger = this.#ledger(scope)
+    const first = async () => ledger.run({ ...command, keys, unattended: true })
+    if (late.tickets === undefined) first().catch(ignore)
+    else this.#refunds.begin({ scope, key, run: () => this.#request(scope, { ...command, keys }) }, first)
   }
 
   /** Gives unused units of a reservation back to the store. @param costs one number for each policy of the scope, none above 0 */

@@ -126,6 +126,7 @@ describe('@fastify/rate-limit', () => {
     ['windows that refusals begin anew', { continueExceeding: true }, undefined],
     ['windows that refusals make longer', { exponentialBackoff: true }, undefined],
     ['a limit that is no number', { exponentialBackoff: true, max: () => Number.NaN }, undefined],
+    ['a limit that is null', { max: () => null as never }, undefined],
     ['windows that the refusals of a route begin anew', {}, { continueExceeding: true }],
     ['windows that the refusals of a route make longer', {}, { exponentialBackoff: true }],
     [

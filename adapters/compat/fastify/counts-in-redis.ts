@@ -55,7 +55,13 @@ export function countsInRedis(client: unknown, prefix: string, settings: Setting
     }
   }
   return {
-    hit: (key, window, max) => ask(hit, key, window, Number.isNaN(max) ? Infinity : max, rule), // NaN refuses nobody
+    hit: (key, window, max) => ask(hit, key, window, numberOf(max), rule),
     read: (key) => ask(read, key),
   }
+}
+
+/** The limit that the script compares as JavaScript does: null counts as 0, and what is no number refuses nobody. */
+function numberOf(max: unknown): number {
+  const limit = Number(max)
+  return Number.isNaN(limit) ? Infinity : limit
 }

@@ -66,7 +66,8 @@ function isFunction<Value>(value: Value): value is Value & ((...args: never[]) =
 }
 
 function windowOf(milliseconds: unknown): number {
-  if (Number.isFinite(Number(milliseconds))) return Number(milliseconds)
+  const window = Number(milliseconds)
+  if (Number.isFinite(window) && milliseconds !== null && milliseconds !== '') return window
   throw new TypeError(`timeWindow must return a number of milliseconds, got ${shown(milliseconds)}.`)
 }
 

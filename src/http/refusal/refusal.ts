@@ -53,9 +53,11 @@ export class Refusal<Request, Response> {
   }
 
   #beforeRefusal(response: Response): Before {
-    const { responseHeader, ownStatus } = this.#framework
-    const fields = ['Cache-Control', 'Retry-After'].map((name) => [name, responseHeader?.(response, name)] as const)
-    return { status: ownStatus?.(response), fields }
+    const framework = this.#framework
+    const fields = ['Cache-Control', 'Retry-After'].map(
+      (name) => [name, framework.responseHeader?.(response, name)] as const,
+    )
+    return { status: framework.ownStatus?.(response), fields }
   }
 
   /** Admits a request after all, whose response gets back what the application has set before. */

@@ -112,11 +112,14 @@ export class Deadlines {
     return this.bound(answer, ignore, false)
   }
 
-  /** Makes a promise with a deadline. `start` gets the pending call, and has to resolve or reject the call. */
-  promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
+  /**
+   * Makes a promise with a deadline. `start` gets the pending call, and has to resolve or reject the call.
+   * @param isUnattended true if the call has no deadline, because no caller waits
+   */
+  promise<T>(start: (call: PendingCall<T>) => void, isUnattended = false): Promise<T> {
     return new Promise((resolve, reject) => {
       const call = new PendingCall(this, resolve, reject)
-      this.add(call)
+      if (!isUnattended) this.add(call)
       start(call)
     })
   }

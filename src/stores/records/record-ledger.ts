@@ -169,7 +169,7 @@ export class RecordLedger implements Ledger {
     return deadlines.promise((pending) => {
       pending.sent = false
       queue.add(scoped, keys, { command, now, pending, late, tell })
-    })
+    }, command.unattended)
   }
 }
 

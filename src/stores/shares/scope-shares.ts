@@ -84,17 +84,17 @@ export class ScopeShares implements Reports {
     for (const plan of this.plans) plan.#shares.get(key)?.forgetRefusals()
   }
 
+  /** The share (units to admit here) of a key. Undefined if the key has none. */
+  known(key: string): KeyShare | undefined {
+    return this.#shares.get(key)
+  }
+
   /**
    * Gives back units under the policy at index `n` that this process has not reported to the store yet. Returns how many of the units the
    * caller has to give back in the store.
    */
   giveBack(key: string, n: number, units: number): number {
     return this.#shares.get(key)?.giveBack(n, units) ?? units
-  }
-
-  /** Counts units again that `giveBack` has given back, because the store has not given back the others. */
-  count(key: string, n: number, units: number): void {
-    this.#shares.get(key)?.count(n, units)
   }
 
   /**

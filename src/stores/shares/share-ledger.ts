@@ -68,6 +68,7 @@ export class ShareLedger implements Ledger {
    */
   async #refund(command: Command<'refund'>): Promise<Decision> {
     const { keys, costs = 1, details } = command
+    const own = this.#scopes.map((scope, n) => scope.known(keys[n] as string))
     const left = this.#places.map(({ scope, n }, index) => {
       return (this.#scopes[scope] as ScopeShares).giveBack(keys[scope] as string, n, costOf(costs, index))
     })
@@ -78,7 +79,7 @@ export class ShareLedger implements Ledger {
       return runPart(this.#policies, command, giveBack).catch((error) => {
         for (const [index, { scope, n }] of this.#places.entries()) {
           const units = costOf(costs, index) - (left[index] as number)
-          this.#scopes[scope]?.count(keys[scope] as string, n, units)
+          own[scope]?.count(n, units) // a share that a reset has dropped meanwhile reports nothing
         }
         throw error
       }) as Promise<Decision>
