@@ -81,8 +81,8 @@ function connected(info: ConnInfo | undefined): unknown {
 }
 
 /**
- * The client's address from `connInfo`. Undefined if the call has no environment, as in `app.request('/')`: then the functions `getConnInfo`
- * throw a TypeError.
+ * The client's address from `connInfo`. Undefined if the call has no environment, as in `app.request('/')`: then the functions
+ * `getConnInfo` throw a TypeError.
  */
 function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
   try {
@@ -95,7 +95,7 @@ function addressTold({ connInfo }: HonoOwnOptions, context: Context): unknown {
 
 /** The context for a function in `count`: with this response, even if code around the limit has put another one into the context. */
 function withResponse(context: Context, response: Response | undefined): Context {
-  if (response === undefined || context.res === response) return context
+  if (response === undefined) return context
   return new Proxy(context, {
     get(target, name) {
       if (name === 'res') return response

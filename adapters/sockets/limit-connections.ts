@@ -73,7 +73,12 @@ export function limitConnections(
   server.emit = (name: string, ...values: unknown[]): boolean => {
     const opening = openingOf(name, values)
     if (opening === undefined) return emit(name, ...values)
-    admit(guard, opening.request, opening.socket, () => emit(name, ...values))
+    const hadListeners = server.listenerCount(name) > 0
+    admit(guard, opening.request, opening.socket, () => {
+      if (hadListeners && server.listenerCount(name) === 0) return false
+      emit(name, ...values)
+      return true
+    })
     return true
   }
   return limiter
@@ -148,7 +153,7 @@ function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
 /**
  * Admits or refuses an upgrade. Calls `open` if the upgrade is admitted, synchronously if the store and the functions in `keys` are
  * synchronous.
- * @param open returns false if nobody listens for the upgrade. A `server.emit` that other code has wrapped may return nothing
+ * @param open returns false if nobody listens for the upgrade any more
  */
 function admit(
   guard: Guard<IncomingMessage, Upgrade>,
@@ -165,7 +170,7 @@ function admit(
     if (error !== undefined) return failed(error, socket)
     socket.off('error', ignore)
     // While the store decided, the listeners may have left, as in a shutdown. Nobody would answer the client then, or close the socket.
-    if (open() === false) refuseUpgrade(socket, 503, { 'Cache-Control': 'no-store' })
+    if (!open()) refuseUpgrade(socket, 503, { 'Cache-Control': 'no-store' })
   })
 }
 

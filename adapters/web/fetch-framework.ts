@@ -183,7 +183,10 @@ function peerOf(request: Request): string | undefined | null {
 
 type Params = Readonly<Record<string, unknown>> | undefined
 
-/** A parameter of the route. Bun has the parameters on the request, Next.js has a promise of them, and most frameworks have them on the context. */
+/**
+ * A parameter of the route. Bun has the parameters on the request, Next.js has a promise of them, and most frameworks have them on the
+ * context.
+ */
 function paramOf({ request, context }: FetchExchange, name: string): MaybePromise<string | undefined> {
   for (const holder of [context, request] as ({ params?: MaybePromise<Params> } | undefined | null)[]) {
     const params = holder?.params

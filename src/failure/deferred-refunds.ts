@@ -142,9 +142,9 @@ export interface LateUnits {
 }
 
 /**
- * The units that a late outcome gives back. Undefined if the command took no units, or if the units stay used: reconciliation (charges after
- * an outage) treats a charge that timed out as made. Units under a policy that has its full quota again count no more: a refund would give back
- * units of other calls, such as those of the next window.
+ * The units that a late outcome gives back. Undefined if the command took no units, or if the units stay used: reconciliation (charges
+ * after an outage) treats a charge that timed out as made. Units under a policy that has its full quota again count no more: a refund would
+ * give back units of other calls, such as those of the next window.
  */
 export function lateUnits(...[command, outcome, elapsed]: Parameters<OnLate>): LateUnits | undefined {
   if (!['consume', 'reserve', 'renew'].includes(command.verb)) return undefined
@@ -152,8 +152,8 @@ export function lateUnits(...[command, outcome, elapsed]: Parameters<OnLate>): L
   if (!decision.allowed) return undefined
   const costs = costsTaken(command, decision)
   const units = decision.policies.map(({ allowed, resetAfter }, n) => {
-    // Only a shadow policy (which only reports) can have refused an admitted call. Such a policy took no units. The refund may be under way as
-    // long as the outcome was.
+    // Only a shadow policy (which only reports) can have refused an admitted call. Such a policy took no units. The refund may be under way
+    // as long as the outcome was.
     if (!allowed || resetAfter <= 2 * elapsed) return 0
     return typeof costs === 'number' ? costs : (costs[n] as number)
   })

@@ -202,8 +202,8 @@ export class Fallback {
   }
 
   /**
-   * Before a reset of the keys, drops the charges and the refunds that wait for the store, for all limiters with the same name: none of them
-   * must be sent after the reset. The reset must be sent after `charged`.
+   * Before a reset of the keys, drops the charges and the refunds that wait for the store, for all limiters with the same name: none of
+   * them must be sent after the reset. The reset must be sent after `charged`.
    */
   setAside(keys: readonly string[]): SetAside {
     const { reconciler, refunds } = this.shared

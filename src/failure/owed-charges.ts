@@ -84,8 +84,8 @@ export class OwedCharges {
   }
 
   /**
-   * Gives the units of a late call back to the store. If the store has certainly not executed this, gives the units of a reservation back when
-   * the store responds. Units without tickets then stay used, because some of them may count no more.
+   * Gives the units of a late call back to the store. If the store has certainly not executed this, gives the units of a reservation back
+   * when the store responds. Units without tickets then stay used, because some of them may count no more.
    * @param late the units under the policies of the scope
    */
   giveLateBack(scope: string, key: string, late: LateUnits): void {

@@ -72,7 +72,9 @@ export class WaitingCall<V extends CallVerb> extends StoreRequest<V> {
     return this.#fallback.letThrough(command) as OutcomeOf<V>
   }
 
-  /** @param counted the scopes (kinds of key) in which the store has already counted a call or executed a reset, or may have refunded units */
+  /**
+   * @param counted the scopes (kinds of key) in which the store has already counted a call or executed a reset, or may have refunded units
+   */
   decideLocally(counted: readonly string[] = []): OutcomeOf<V> {
     const { shared, terms } = this.#fallback
     const { verb, keys, costs = 1 } = this.command

@@ -10,8 +10,8 @@ import type { Decision } from '../policy/index.ts'
  */
 export interface RequestDecision extends Omit<Decision, 'ban'> {
   /**
-   * Who was limited: the key, or a record with a key for each scope (a name such as `user`) if the policies have several scopes. All methods
-   * of a limiter take this key. Undefined if the limiter exempts the request.
+   * Who was limited: the key, or a record with a key for each scope (a name such as `user`) if the policies have several scopes. All
+   * methods of a limiter take this key. Undefined if the limiter exempts the request.
    */
   readonly key: Key | undefined
   /**
@@ -132,8 +132,8 @@ export interface Framework<Request, Response> {
   responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
   /**
-   * The status that the application has set before the limit. Undefined if the application has set none. Without this function, a request that
-   * the option `refuse` admits after all gets the first status of the framework.
+   * The status that the application has set before the limit. Undefined if the application has set none. Without this function, a request
+   * that the option `refuse` admits after all gets the first status of the framework.
    */
   ownStatus?(response: Response): number | undefined
   /**

@@ -54,7 +54,9 @@ export class PacerLedger {
     return openLedger(store, { ...terms, replaces: this.exclusive }, joins)
   }
 
-  /** Runs a command of a call. If a synchronous store throws, the result is a rejected promise, because a timer may have run the command. */
+  /**
+   * Runs a command of a call. If a synchronous store throws, the result is a rejected promise, because a timer may have run the command.
+   */
   #run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
     try {
       return this.#ledger.run(command)
@@ -85,7 +87,9 @@ export class PacerLedger {
     return this.#limiter.store.synchronous
   }
 
-  /** Stores a hold (a stop of the key) for all processes that share the store. If the store fails, the hold applies in this process only. */
+  /**
+   * Stores a hold (a stop of the key) for all processes that share the store. If the store fails, the hold applies in this process only.
+   */
   hold(keys: readonly string[], duration: number): void {
     if (this.exclusive) return
     const ban = { duration: Math.ceil(duration), reason: 'hold', extends: true }

@@ -173,6 +173,20 @@ test('a shutdown while the store decides: the connection gets 503, holds no unit
   await vi.waitFor(async () => expect((await limiter.peek('127.0.0.1')).remaining).toBe(9))
 })
 
+test('a `server.emit` that other code has wrapped may return nothing', async () => {
+  const server = createServer()
+  const emit = server.emit.bind(server) as (...values: unknown[]) => boolean
+  server.emit = ((...values: unknown[]) => void emit(...values)) as never
+  new WebSocketServer({ server }).on('connection', (socket) => socket.send('hello'))
+  limitConnections(server, '100/1m')
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  expect(String((await once(client, 'message'))[0])).toBe('hello')
+  client.terminate()
+  server.close()
+})
+
 test('an extractor that never answers ends in status 500, not in a connection that stays open', async () => {
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   onTestFinished(() => warnings.mockRestore())

@@ -49,9 +49,9 @@ export interface LedgerTerms {
   /** Called once for each threshold that an outcome reports in `Verdict.reached`. Undefined if the limiter has no such function. */
   readonly onThreshold?: ((event: ThresholdEvent) => void) | undefined
   /**
-   * For the ledger that a store passes to `withFailover`. If the store has a timeout of its own (`traits.timeout`), its ledger calls `onLate` with
-   * an outcome that comes after this time, so that no caller gets the outcome. The units of the command are then given back. `withFailover`
-   * sets this function, and ignores one that was passed to `Store.open`.
+   * For the ledger that a store passes to `withFailover`. If the store has a timeout of its own (`traits.timeout`), its ledger calls
+   * `onLate` with an outcome that comes after this time, so that no caller gets the outcome. The units of the command are then given back.
+   * `withFailover` sets this function, and ignores one that was passed to `Store.open`.
    */
   readonly onLate?: OnLate | undefined
   /**

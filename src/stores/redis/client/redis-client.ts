@@ -222,8 +222,8 @@ function ioredis(client: IoredisLike): Connection {
     checkListener: () => errors?.checkListener(),
     reconnect(slot) {
       const { status, stream } = nodeClient(client, slot) ?? {}
-      // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the connection waits for the
-      // answers to its first commands. A server that loads its data has answered.
+      // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the connection waits for
+      // the answers to its first commands. A server that loads its data has answered.
       if (status === 'ready' || (status === 'connect' && stream?.bytesRead === 0)) stream?.destroy?.()
     },
     leaveReplica: (after) => {

@@ -27,12 +27,12 @@ export async function serverAnswers(client: AddressedClient): Promise<boolean> {
   const answered = new Promise<boolean>((resolve) => {
     const connection = tls ? connectTls(to as ConnectionOptions) : connect(to as NetConnectOpts)
     connection.unref().setTimeout(longest, () => connection.destroy())
-    connection.on('error', () => undefined).on('close', () => resolve(false))
-    const end = () => {
-      resolve(true)
-      connection.destroy()
-    }
-    connection.once('data', () => setTimeout(end, grace))
+    let answers = false
+    connection.on('error', () => undefined).on('close', () => resolve(answers))
+    connection.once('data', () => {
+      answers = true
+      setTimeout(() => connection.destroy(), grace)
+    })
     connection.write('*1\r\n$4\r\nPING\r\n')
   })
   // The options may be those of another version, with which a connection throws.

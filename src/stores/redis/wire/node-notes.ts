@@ -38,8 +38,8 @@ export class RedisNode {
   }
 
   /**
-   * True if the node has not answered, or has had no connection, for `duration` microseconds. The caller then makes the client reconnect, because the
-   * connection may be broken without notice. After the result true, the time is measured again from the next batch.
+   * True if the node has not answered, or has had no connection, for `duration` microseconds. The caller then makes the client reconnect,
+   * because the connection may be broken without notice. After the result true, the time is measured again from the next batch.
    */
   isSilentFor(duration: number): boolean {
     const since = this.#silentSince || this.#waitingSince
