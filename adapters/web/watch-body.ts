@@ -62,13 +62,17 @@ export function watchUnread(
   })
 }
 
-/** True if the client has this response already, as its field If-None-Match says (RFC 9110, 13.1.2). */
-export function isCached({ status, headers }: Response, method: string, request: Headers): boolean {
+/**
+ * True if the client has this response already, as its field If-None-Match says (RFC 9110, 13.1.2).
+ * @param method the method of the request. Undefined for SvelteKit, which compares one ETag, for every method
+ */
+export function isCached({ status, headers }: Response, method: string | undefined, request: Headers): boolean {
   const known = request.get('if-none-match')
   const tag = headers?.get?.('etag') // a handler may return anything
-  if (!known || !tag || method !== 'GET' || status !== 200) return false
+  if (!known || !tag || status !== 200) return false
+  if (method === undefined) return known.replace(/^W\/(?=")/, '') === tag
   const weak = (each: string) => each.trim().replace(/^W\//, '')
-  return known.trim() === '*' || known.split(',').map(weak).includes(weak(tag))
+  return method === 'GET' && (known.trim() === '*' || known.split(',').map(weak).includes(weak(tag)))
 }
 
 /** The high-water mark is 0, so that a stream of events is not read before the server asks for a chunk. */

@@ -212,7 +212,7 @@ export class Answer {
     const end = (aborted: boolean) => this.end(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
     if (method === 'HEAD') end(false)
-    else if (isCached(response, this.mayStayUnread ? 'GET' : method, headers)) {
+    else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
       this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)
     } else this.response = watchBody(response, watcher)
     this.#watched = this.response
