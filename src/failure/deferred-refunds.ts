@@ -50,7 +50,7 @@ export class DeferredRefunds {
    * earlier refund.
    */
   async begin(refund: Refund, first: () => Promise<unknown>): Promise<void> {
-    this.#begun.add(refund)
+    if (this.#begun.size < maxRefunds) this.#begun.add(refund)
     try {
       await first()
     } catch (error) {

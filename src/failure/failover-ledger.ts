@@ -168,7 +168,7 @@ async function refundAtOnce(ledger: Ledger, ...[command, outcome, elapsed]: Para
   const refund = late && givingBack(late)
   if (refund === undefined) return
   try {
-    await ledger.run({ ...refund, keys: command.keys as readonly string[], unattended: true })
+    await ledger.run({ ...refund, keys: command.keys as readonly string[], unattended: refund.verb === 'settle' })
   } catch {
     // The store has failed again.
   }

@@ -92,8 +92,7 @@ export class OwedCharges {
     const command = givingBack(late)
     if (command === undefined) return
     const keys = [key]
-    const ledger = this.#ledger(scope)
-    const first = async () => ledger.run({ ...command, keys, unattended: true })
+    const first = async () => this.#ledger(scope).run({ ...command, keys, unattended: late.tickets !== undefined })
     if (late.tickets === undefined) first().catch(ignore)
     else this.#refunds.begin({ scope, key, run: () => this.#request(scope, { ...command, keys }) }, first)
   }

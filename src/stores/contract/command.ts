@@ -104,7 +104,7 @@ export interface Command<V extends Verb = Verb> {
    * that it is counted only once. A store may ignore this member.
    */
   readonly report?: NumberedReport | undefined
-  /** For `refund` and `settle`: true if no caller waits for the outcome. A store need not give the command a deadline. */
+  /** For `settle`: true if no caller waits for the outcome. A store need not give the command a deadline. */
   readonly unattended?: boolean | undefined
   /** For `ban`: the duration and the reason of the ban. */
   readonly ban?: BanTerms

@@ -28,10 +28,10 @@ export async function serverAnswers(client: AddressedClient): Promise<boolean> {
     const connection = tls ? connectTls(to as ConnectionOptions) : connect(to as NetConnectOpts)
     connection.unref().setTimeout(longest, () => connection.destroy())
     let answers = false
-    connection.on('error', () => undefined).on('close', () => resolve(answers))
+    connection.on('error', () => undefined).on('close', () => setTimeout(resolve, answers ? grace : 0, answers))
     connection.once('data', () => {
       answers = true
-      setTimeout(() => connection.destroy(), grace)
+      connection.destroy()
     })
     connection.write('*1\r\n$4\r\nPING\r\n')
   })
