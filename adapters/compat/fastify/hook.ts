@@ -67,8 +67,7 @@ function isFunction<Value>(value: Value): value is Value & ((...args: never[]) =
 
 function windowOf(milliseconds: unknown): number {
   const window = Number(milliseconds)
-  const isText = typeof milliseconds === 'string' && milliseconds.trim() !== ''
-  if (Number.isFinite(window) && (isText || typeof milliseconds === 'number')) return window
+  if (Number.isFinite(window) && milliseconds !== null && milliseconds !== '') return window
   throw new TypeError(`timeWindow must return a number of milliseconds, got ${shown(milliseconds)}.`)
 }
 
