@@ -64,7 +64,7 @@ export function watchUnread(
 
 /**
  * True if the client has this response already, as its field If-None-Match says (RFC 9110, 13.1.2).
- * @param method the method of the request. Undefined for SvelteKit, which compares one ETag, for every method
+ * @param method the method of the request. Undefined for SvelteKit: SvelteKit compares only one ETag, whatever the method is
  */
 export function isCached({ status, headers }: Response, method: string | undefined, request: Headers): boolean {
   const known = request.get('if-none-match')

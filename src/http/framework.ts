@@ -63,7 +63,7 @@ export interface Framework<Request, Response> {
   unaddressed?(request: Request): boolean | undefined
   /**
    * True if the server has dropped fields of the request. The fields of a proxy may then be missing, so behind a trusted proxy the request
-   * has no address. For requests of node:http, call `isIncomplete`. Default: false for every request.
+   * has no address. For requests of node:http, call `isIncomplete`. Without this function, no request is incomplete.
    */
   incomplete?(request: Request): boolean
   /**

@@ -49,8 +49,8 @@ export class SqliteRunner {
   /** Where the file is; undefined before the file is open, and for a server. */
   #place: FilePlace | undefined
   /**
-   * Ends the wait for a transaction whose driver does not answer, after twice the timeout. By that time, the calls of the
-   * transaction have timed out.
+   * Ends the wait for a transaction whose driver does not answer, after twice the timeout. By that time, the calls of the transaction have
+   * timed out, except those on which no caller waits.
    */
   readonly #deadlines: Deadlines
 
