@@ -15,9 +15,9 @@ const servers = [
   'test/stores/{redis/*,shares/redis}.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
   'test/stores/{calendar-servers,candidate,expiring-servers,hostile-names,inspectors,releases,shown,size,thresholds,unknown-kind,usage}.test.ts',
-  'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
+  'test/failure/faults.test.ts',
   'test/compat/redis.test.ts',
-  'test/overrides/{fleet,stores}.test.ts',
+  'test/overrides/stores.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
@@ -39,7 +39,7 @@ const parts = [
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{calendar*,compare-and-set,fleet-calendar,memcached,releases,thresholds}.test.ts',
+  'test/stores/{calendar*,compare-and-set,fleet,memcached,releases,thresholds}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

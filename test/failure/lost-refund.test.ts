@@ -123,11 +123,13 @@ test('refunds of late calls leave the circuit breaker open for a store that is t
     policies: '1000/1h fixed-window',
     store: database.store({ timeout: 50 }),
   })
+  const states = new Set<string>()
   for (let call = 0; call < 12; call++) {
     await limiter.consume(`k${call}`)
     await new Promise((resolve) => setTimeout(resolve, 30))
+    states.add(limiter.health().state)
   }
-  expect(limiter.health().state).not.toBe('closed')
+  expect([...states]).toContain('open')
 })
 
 test('a store around another store, with other keys, leaves it to the other to give late units back', async () => {

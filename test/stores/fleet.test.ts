@@ -3,7 +3,8 @@ import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { admittedBy, expectExactlySettled, quick, quickSettling } from '../support/fleet.ts'
+import { sampled } from '../support/depth.ts'
+import { admittedBy, expectExactlySettled, type FleetTask, quick, quickSettling } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { temporaryFolder } from '../support/sqlite.ts'
@@ -44,38 +45,20 @@ test('4 processes with 32 calls in flight by clients of promises, on one key of 
   expect(await admittedBy({ ...task, processes: 4, kind: 'sqlite', store })).toBe(quick.limit)
 }, 120_000)
 
-test(
-  'several processes that reserve and settle on a file of SQLite use exactly what they settle',
-  async () => {
-    const store = { path: join(temporaryFolder(), 'settlements.db') }
-    await expectExactlySettled({ ...quickSettling, kind: 'sqlite', store })
-  },
-  timeout,
-)
+const cluster = () => clusterStore({ name: 'settlements' })
+const settling: [string, { kind: FleetTask['kind']; ports?: number[]; store: object }, (() => { close(): void })?][] = [
+  ['a file of SQLite', { kind: 'sqlite', store: { path: join(temporaryFolder(), 'settlements.db') } }],
+  ['Postgres', { kind: 'postgres', ports: [postgres.port], store: {} }],
+  ['Memcached', { kind: 'memcached', ports: [memcached.port], store: { retries: 1000 } }],
+  ['the primary of a cluster', { kind: 'cluster', store: { name: 'settlements' } }, cluster],
+]
 
-test(
-  'several processes that reserve and settle on Postgres use exactly what they settle',
-  async () => {
-    await expectExactlySettled({ ...quickSettling, kind: 'postgres', ports: [postgres.port], store: {} })
-  },
-  timeout,
-)
-
-test(
-  'several processes that reserve and settle on Memcached use exactly what they settle',
-  async () => {
-    const store = { retries: 1000 }
-    await expectExactlySettled({ ...quickSettling, kind: 'memcached', ports: [memcached.port], store })
-  },
-  timeout,
-)
-
-test(
-  'the workers of a cluster that reserve and settle use exactly what they settle',
-  async () => {
-    const store = clusterStore({ name: 'settlements' })
-    await expectExactlySettled({ ...quickSettling, kind: 'cluster', store: { name: 'settlements' } })
-    store.close()
+test.each(sampled(settling, 1))(
+  'several processes that reserve and settle on %s use exactly what they settle',
+  async (_, server, open) => {
+    const store = open?.()
+    await expectExactlySettled({ ...quickSettling, ...server })
+    store?.close()
   },
   timeout,
 )
