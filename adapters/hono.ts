@@ -135,6 +135,7 @@ function addFields(context: Context, answer: Answer): void {
     return
   }
   const given = context.res
+  answer.dropsBodyOfHead = true
   const response = answer.apply(given, context.req.raw)
   if (response === given) return
   // Clear the old response first: otherwise Hono would copy its headers to the new response.

@@ -31,12 +31,12 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
   return answer
 }
 
-/** How many milliseconds a server of SvelteKit may wait before it reads a body for the first time. It reads at once. */
+/** How many milliseconds a server may wait before it reads a body for the first time. SvelteKit and Astro read at once. */
 const firstRead = 100
 
 /**
- * Like `watchBody`, for a response that the client has already. A framework may answer with status 304 instead. It then cancels the body, or
- * reads nothing of it.
+ * Like `watchBody`, for a response to HEAD, or one that the client has already. A framework may answer without the body. It then cancels the
+ * body, or reads nothing of it.
  * @param unread called in place of `watcher.end` if nothing was read
  * @param mayStayUnread true for a framework that may leave the body as it is. `unread` is then called if nothing was read for 100 ms
  */
@@ -50,7 +50,7 @@ export function watchUnread(
   const endUnread = () => {
     if (!isRead) unread()
   }
-  if (mayStayUnread) {
+  if (mayStayUnread && response.body) {
     waitUntil(new Promise<void>((resolve) => realTimers.setTimeout(resolve, firstRead)).then(endUnread))
   }
   return watchBody(response, {

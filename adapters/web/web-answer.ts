@@ -51,6 +51,8 @@ export class Answer {
   told: Promise<unknown> | undefined
   /** True for SvelteKit, which leaves a body unread if it answers with status 304, whatever the method. */
   mayStayUnread = false
+  /** True for Hono, which drops the body of a response to HEAD itself, and does not cancel it. */
+  dropsBodyOfHead = false
   readonly #limits: object[] = []
   /**
    * How many handlers of this request are running: a wrapped handler may call another wrapped handler. 0 if the application
@@ -68,6 +70,8 @@ export class Answer {
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
+  /** True if a client that leaves now has not got the whole response. The response to HEAD is complete without its body. */
+  #isIncomplete = true
   /** How the last response of a handler has ended. When no handler is running, the end of the last response is the end of the request. */
   #passed: End | undefined
 
@@ -155,7 +159,7 @@ export class Answer {
   }
 
   #left(): void {
-    this.#tell({ status: this.response?.status ?? 0, aborted: true })
+    this.#tell({ status: this.response?.status ?? 0, aborted: this.#isIncomplete })
   }
 
   #settle(): void {
@@ -197,7 +201,7 @@ export class Answer {
     for (const name in this.fields) response.setHeader(name, this.fields[name] as string)
   }
 
-  /** Watches the body of a response for its end. A response to HEAD sends no body, so its end is reported immediately. */
+  /** Watches the body of a response for its end. Some servers read the body of a response to HEAD too, although they do not send it. */
   #watch(response: Response, { method, headers }: Answering): void {
     this.response = response
     this.#passed = undefined
@@ -211,8 +215,12 @@ export class Answer {
     const incomplete = !isStatus(status) || isReplaced(status, method)
     const end = (aborted: boolean) => this.end(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
-    if (method === 'HEAD') end(false)
-    else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
+    this.#isIncomplete = incomplete || method !== 'HEAD'
+    if (method === 'HEAD' && this.dropsBodyOfHead) end(false)
+    else if (method === 'HEAD') {
+      const sent = () => end(false)
+      this.response = watchUnread(response, { ...watcher, end: sent }, sent, true)
+    } else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
       this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)
     } else this.response = watchBody(response, watcher)
     this.#watched = this.response

@@ -196,16 +196,61 @@ describe('the end of a response', () => {
     expect([await used(), cancelled.mock.calls.length]).toEqual([1, _what === 'cancelled' ? 1 : 0])
   })
 
-  test('is at once for HEAD, for a response without a body, and for a handler that throws', async () => {
-    const respond = async () => new Response('body')
-    const handlers = [respond, async () => new Response(null, { status: 304 }), () => Promise.reject(new Error('no'))]
-    for (const handler of handlers) {
-      const { limited, used } = await start(handler)
-      const response = await limited(request('/', { method: handler === respond ? 'HEAD' : 'GET' })).catch(String)
+  test('is at once for a response without a body, and for a handler that throws', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      for (const answer of [async () => new Response(null, { status: 304 }), () => Promise.reject(new Error('no'))]) {
+        const { limited, used } = await start(answer)
+        await limited(request('/', { method })).catch(String)
+        await until(() => true)
+        expect(await used()).toBe(0)
+      }
+    }
+  })
+
+  describe('of HEAD', () => {
+    const slowly = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }, { highWaterMark: 0 }))
+
+    test('is that of the body, if the server reads the body', async () => {
+      const { limited, used } = await start(() => new Response('body'))
+      const reader = (await limited(request('/', { method: 'HEAD' }))).body?.getReader()
+      await reader?.read()
+      await sleep(150)
+      expect(await used()).toBe(1)
+      await reader?.read()
       await until(() => true)
       expect(await used()).toBe(0)
-      if (handler === respond) expect((response as Response).bodyUsed).toBe(false)
-    }
+    })
+
+    test.each(['before', 'after'])('is at once if the server cancels the body %s a read', async (when) => {
+      const { limited, used } = await start(slowly)
+      const reader = (await limited(request('/', { method: 'HEAD' }))).body?.getReader()
+      if (when === 'after') reader?.read().catch(() => undefined)
+      await until(() => true)
+      expect(await used()).toBe(1)
+      await reader?.cancel()
+      await until(() => true)
+      expect(await used()).toBe(0)
+    })
+
+    test('is when the client leaves, which has the whole response by then', async () => {
+      const { limited, used } = await start(slowly)
+      const client = new AbortController()
+      const response = await limited(request('/', { method: 'HEAD', signal: client.signal }))
+      response.body
+        ?.getReader()
+        .read()
+        .catch(() => undefined)
+      client.abort()
+      await until(() => true)
+      expect(await used()).toBe(0)
+    })
+
+    test('is soon if nobody reads the body', async () => {
+      const { limited, used } = await start(slowly)
+      expect((await limited(request('/', { method: 'HEAD' }))).bodyUsed).toBe(false)
+      expect(await used()).toBe(1)
+      await expect.poll(used).toBe(0)
+    })
   })
 
   test('of a body of one large chunk comes when the server has taken its last piece', async () => {
