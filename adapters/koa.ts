@@ -1,5 +1,6 @@
 import type { Context, Middleware, Next } from 'koa'
 import { type MaybePromise, misplaced } from '../src/common/index.ts'
+import { forgetStatus } from '../src/http/held/index.ts'
 import {
   type Cost,
   createGuard,
@@ -116,6 +117,7 @@ export const koaFramework: Framework<Context, Context> = {
     if (req.httpVersionMajor < 2) res.statusMessage = ''
     // Restore Koa's first status of a response: if a body is set later, Koa changes 404 to 200.
     res.statusCode = 404
+    forgetStatus(res)
     Object.assign(response, { _explicitStatus: false })
   },
   send(context, type, body) {

@@ -172,3 +172,25 @@ test('Koa sends its own text for a request that refuse admits and that no route 
   app.use(onKoa(refusing))
   expect(await byServer(createServer(app.callback()))).toBe('404 Not Found')
 })
+
+test.each([
+  [206, 0],
+  [401, 1],
+])(
+  'status %i below a refusal of Koa that refuse admits counts as %i failures for a limit outside',
+  async (status, failures) => {
+    const app = new Koa()
+    const limiter = new RateLimiter({ policies: '5/1h sliding-log' })
+    app.use(onKoa({ limiter, keys: () => 'k', count: 'failures' }))
+    app.use(onKoa(refusing))
+    app.use((context) => {
+      context.status = status
+      context.body = 'part'
+      if (status === 401) context.status = 206 // as code for ranges does, below a failure
+    })
+    const { url, close } = await serve(createServer(app.callback()))
+    expect((await fetch(url, { headers: { range: 'bytes=0-3' } })).status).toBe(206)
+    await close()
+    await expect.poll(async () => (await limiter.usage('k')).policies[0]?.used).toBe(failures)
+  },
+)

@@ -98,10 +98,22 @@ function watchStatus(response: EndingResponse): (sent: number) => boolean {
     configurable: true,
     enumerable: true,
   })
+  const forget = () => {
+    own = 0
+  }
+  forgets.set(response, [...(forgets.get(response) ?? []), forget])
   return (sent) => {
     if (own < 400 || !conditional.includes(sent)) return false
     return own !== 404 || isRange || sent === 206 // Koa begins each response with status 404
   }
+}
+
+/** For each response whose status is observed: what forgets the statuses until now. */
+const forgets = new WeakMap<EndingResponse, (() => void)[]>()
+
+/** Takes the present status for one that nobody has set, as the first status of Koa. */
+export function forgetStatus(response: EndingResponse): void {
+  for (const forget of forgets.get(response) ?? []) forget()
 }
 
 /** Functions that read and set the status of a response: those of HTTP/2 or of an earlier `watchStatus`, or new ones. */
