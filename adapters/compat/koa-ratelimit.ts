@@ -133,6 +133,10 @@ function prefixOf(namespace: string): string {
 const storeFix = 'Give a store of headgate, such as redisStore({ client }), or leave it out and give db.'
 
 function limitOf(given: Settings): Limit | Promise<Limit> {
+  if (given.driver === 'redis' && given.store === undefined) {
+    assert(given.max, 'max required')
+    assert(given.duration, 'duration required')
+  }
   const settings: Settings = {
     ...given,
     duration: numberFor('koa-ratelimit: duration', given.duration, 1, longestWindow),
@@ -152,6 +156,9 @@ function limitOf(given: Settings): Limit | Promise<Limit> {
   return byCounters(() => countersInMap(map, settings), max)
 }
 
+/** On Redis, koa-ratelimit takes them also for options that are there and undefined. */
+const defaults = { duration: 60 * 60 * 1000, max: 2500 }
+
 /**
  * Koa middleware that refuses the requests beyond `max` in a window. After an error, the promise of the middleware rejects, so Koa's
  * error handling gets the error.
@@ -160,11 +167,13 @@ function limitOf(given: Settings): Limit | Promise<Limit> {
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   const settings: Settings = {
     driver: 'redis',
-    duration: 60 * 60 * 1000,
-    max: 2500,
+    ...defaults,
     id: ({ ip }) => ip,
     namespace: 'limit',
     ...options,
+  }
+  if (settings.driver === 'redis') {
+    for (const name of ['duration', 'max'] as const) if (settings[name] === undefined) settings[name] = defaults[name]
   }
   let limit = settings.store === undefined ? undefined : limitOf(settings)
   return async function ratelimit(context, next) {

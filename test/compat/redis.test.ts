@@ -38,14 +38,19 @@ function rounded(value: unknown): number {
 }
 
 describe('koa-ratelimit', () => {
-  async function play(module: (options?: MiddlewareOptions) => Middleware, max: number): Promise<unknown[]> {
+  async function play(
+    module: (options?: MiddlewareOptions) => Middleware,
+    max: number,
+    off: object = {},
+  ): Promise<unknown[]> {
+    const answers: unknown[] = []
     const app = new Koa()
-    app.use(module({ driver: 'redis', db: client, max, duration: 60_000 }))
+    app.on('error', (error) => answers.push(error.message))
+    app.use(module({ driver: 'redis', db: client, max, duration: 60_000, ...off }))
     app.use((context) => {
       context.body = 'hello'
     })
     const { url, close } = await serve(createServer(app.callback()))
-    const answers: unknown[] = []
     for (let count = 0; count < max + 2; count++) {
       const { status, headers } = await get(url)
       const { 'x-ratelimit-reset': reset, 'retry-after': after = 0, 'x-ratelimit-remaining': left } = headers
@@ -60,6 +65,16 @@ describe('koa-ratelimit', () => {
     await client.flushall()
     expect(await play(ratelimit, max)).toEqual(expected)
     expect(await client.keys('limit:*')).toHaveLength(1)
+  })
+
+  const off = ['max', 'duration'].flatMap((name) =>
+    [undefined, null, 0, '', Number.NaN].map((value) => ({ [name]: value })),
+  )
+
+  test.each(off)('%o is as in the original', async (each) => {
+    const expected = await play(original as never, 1, each)
+    await client.flushall()
+    expect(await play(ratelimit, 1, each)).toEqual(expected)
   })
 })
 
