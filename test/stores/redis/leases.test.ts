@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
+  counter,
   fixedWindow,
   type Policy,
   RateLimiter,
@@ -455,3 +456,20 @@ describe('a reset or a ban of one key of several scopes', () => {
     expect(await taken(limiter, 'ann')).toEqual([[11, 11], 1])
   })
 })
+
+test.each([{ leases: 'auto' }, { leases: { units: 10 } }] as const)(
+  'a counter alone has no leases, so its number is exact: %o',
+  async (options) => {
+    const fleet = fleetOf(2, counter({ window: '1h' }), options)
+    let highest = 0
+    for (let n = 1; n <= 60; n++) {
+      const limiter = fleet[n % 2] as RateLimiter
+      const [hits] = (await limiter.consume('k')).policies
+      expect(hits?.used).toBe(++highest)
+      if (n % 3 === 0) {
+        await limiter.refund('k')
+        highest--
+      }
+    }
+  },
+)

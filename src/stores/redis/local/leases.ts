@@ -14,6 +14,7 @@
  *                              `-- 50 ---'  the next lease is here      by demand: the next lease is requested at the half
  */
 import { type Policy, sameDefinition } from '../../../algorithms/index.ts'
+import { isCounter } from '../../../algorithms/windows/index.ts'
 import type { Clock } from '../../../common/index.ts'
 import type { Verb } from '../../contract/index.ts'
 import type { PackedPlan } from '../script/index.ts'
@@ -139,8 +140,8 @@ export class Leases extends KeyCache<Lease> {
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
     const extra = this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
-    // Without a request, the verdict of a shadow policy is not known.
-    if (extra < 1 || plan.policies.some(({ shadow }) => shadow)) return 0
+    // Without a request, the verdict of a shadow policy is not known. A counter alone refuses nothing: its number is the answer.
+    if (extra < 1 || plan.policies.some(({ shadow }) => shadow) || plan.policies.every(isCounter)) return 0
     // A key without a lease gets none in place of the lease of another key, whose unspent units would be lost.
     const isOver = ({ units, until }: Lease) => units === 0 || now >= until
     return (held ?? pending) !== undefined || this.hasSpace(this.#pending.size, isOver) ? extra : 0
