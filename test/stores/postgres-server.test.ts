@@ -11,6 +11,7 @@ import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startProxy } from '../support/proxy.ts'
+import { startProxy as startDelays } from '../support/tcp-proxy.ts'
 import { useServer } from '../support/use-server.ts'
 import { wrappedPool } from '../support/wrapped-pool.ts'
 
@@ -281,6 +282,32 @@ test('while the server hangs, every call rejects at the timeout; afterwards the 
   await answers()
   expect(own.totalCount).toBeLessThanOrEqual(3)
 })
+
+test.each([
+  ['closed', '100/30d fixed-window', 60],
+  ['closed', '100/30d sliding-log', 60],
+  ['open', '100/30d sliding-log', 60],
+] as const)(
+  "an answer that comes after three times the timeout is waited for, and given back, with '%s' and %s",
+  async (onStoreError, policies, timeout) => {
+    const proxy = await startDelays(server.port)
+    closes.push(() => proxy.close())
+    const limiter = new RateLimiter({
+      name: `late-${onStoreError}-${policies}`,
+      policies,
+      store: postgresStore({ pool: poolOf({ port: proxy.port }), timeout }),
+      onStoreError,
+    })
+    await expect.poll(() => limiter.consume('k').catch(() => undefined)).toMatchObject({ source: 'store' })
+    const used = async () => (await limiter.usage('k')).policies[0]?.used
+    const counted = await used()
+    proxy.replyDelay = 200
+    await Promise.allSettled([limiter.consume('k', { cost: 5 }), limiter.consume('l', { cost: 5 })])
+    proxy.replyDelay = 0
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    await expect.poll(() => used().catch(() => undefined), { timeout: 5000 }).toBe(counted)
+  },
+)
 
 test.each([
   ['consume', 0, 'decision', 98],

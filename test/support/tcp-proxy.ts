@@ -13,6 +13,8 @@ export interface TcpProxy {
   swallowed: string
   /** The latency in milliseconds, each way. */
   delay: number
+  /** What is added to it for replies. */
+  replyDelay: number
   /** Closes the connection in place of every n-th reply; 0 for never. */
   cutEvery: number
   /** The connections of now pass nothing on any more and stay open, as if the other end had vanished. New ones work. */
@@ -33,6 +35,7 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     silent: false,
     swallowed: '',
     delay: 0,
+    replyDelay: 0,
     cutEvery: 0,
     forget() {
       for (const socket of sockets) socket.removeAllListeners('data').resume()
@@ -45,13 +48,13 @@ export async function startProxy(to: number): Promise<TcpProxy> {
       server.close()
     },
   }
-  const pass = (chunk: Buffer, socket: Socket) => {
+  const pass = (chunk: Buffer, socket: Socket, delay: number) => {
     if (proxy.silent) {
       proxy.swallowed += chunk.toString('latin1')
       return
     }
-    if (proxy.delay === 0) socket.write(chunk)
-    else setTimeout(() => socket.writable && socket.write(chunk), proxy.delay)
+    if (delay === 0) socket.write(chunk)
+    else setTimeout(() => socket.writable && socket.write(chunk), delay)
   }
   server.on('connection', (near) => {
     proxy.connections++
@@ -67,10 +70,10 @@ export async function startProxy(to: number): Promise<TcpProxy> {
         other.destroy()
       })
     }
-    near.on('data', (chunk) => pass(chunk, far))
+    near.on('data', (chunk) => pass(chunk, far, proxy.delay))
     far.on('data', (chunk) => {
       if (proxy.cutEvery > 0 && ++replies % proxy.cutEvery === 0) near.destroy()
-      else pass(chunk, near)
+      else pass(chunk, near, proxy.delay + proxy.replyDelay)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

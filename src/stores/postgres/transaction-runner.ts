@@ -43,6 +43,9 @@ const maxTasks = 64
 /** How many rows are written between two sweeps of expired rows. A sweep deletes up to 200 rows. */
 const sweepEvery = 100
 
+/** How long a connection may be silent, in milliseconds, however short the timeout is. */
+const latestAnswer = 1000
+
 /** How long one statement of `clear` may take, in milliseconds. */
 const longestStep = 10_000
 
@@ -139,8 +142,9 @@ export class TransactionRunner {
     const { pool, timeout } = this.#options
     const readOnly = tasks[0]?.job.readOnly === true
     const group = tasks[0]?.group
-    // The limit is twice the timeout, so that the server's statement timeout comes first and the connection stays usable.
-    return withClient(pool, 2 * timeout, (client) => {
+    // The server's statement timeout comes first, so that the connection stays usable. A late answer is waited for, because it tells which
+    // units are to be given back.
+    return withClient(pool, Math.max(2 * timeout, latestAnswer), (client) => {
       if (group !== undefined) return this.#decide(client, group, tasks)
       return readOnly ? this.#read(client, tasks) : this.#write(client, tasks)
     })
