@@ -1,7 +1,16 @@
 import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
-import { concurrency, gcra, type PolicyLike, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
-import type { PacerOptions } from '../../src/pacer/index.ts'
+import {
+  concurrency,
+  gcra,
+  type PolicyLike,
+  type Store,
+  slidingLog,
+  slidingWindow,
+  smoothBursty,
+  tokenBucket,
+} from '../../src/index.ts'
+import type { Pacer, PacerOptions } from '../../src/pacer/index.ts'
 import type { Ledger } from '../../src/store.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import fc from '../support/fast-check.ts'
@@ -177,6 +186,39 @@ test('a store that does not answer delays booked calls once, by its timeout, and
   await timeline.pass(50)
   stores[0]!.silent = true
   expect(await timeline.read()).toBe('A+10 B+250 C+350 D+450')
+})
+
+test.each<[string, PolicyLike]>([
+  ['even calls', even],
+  ['Guava', smoothBursty({ rate: 10 })],
+  ['a bucket', tokenBucket({ limit: 10, window: '1s', burst: 1 })],
+])('a hold that ends while a store gives the slots back slowly stops nobody for ever: %s', async (_, policy) => {
+  const timeline = new Timeline()
+  const database = new Database(':memory:')
+  const [slow, other] = [1, 2].map((each) => {
+    const inner = sqliteStore({ database, clock: timeline.clock.now })
+    const open: Store['open'] = (terms, joins) => {
+      const ledger = inner.open(terms, joins)
+      const run = ledger.run.bind(ledger) as Ledger['run']
+      const slowly: Ledger['run'] = (command) => {
+        if (each === 1 && command.verb === 'settle') timeline.clock.set(timeline.clock.milliseconds + 100)
+        return run(command)
+      }
+      return Object.assign(ledger, { run: slowly })
+    }
+    return timeline.pacer(policy, { store: { ...inner, open }, name: 'slow' })
+  }) as [Pacer, Pacer]
+  for (const name of 'ABCDEF') timeline.write(name, slow.acquire())
+  await timeline.pass(150)
+  other.hold('300ms')
+  const read = await timeline.read()
+  expect(
+    read
+      .split(' ')
+      .map((event) => event[0])
+      .join(''),
+  ).toBe('ABCDEF')
+  expect(timeline.sleeps.size).toBe(0)
 })
 
 test('a signal, a timeout and tryAcquire end the wait in a hold of another process', async () => {

@@ -262,11 +262,10 @@ export abstract class Queue {
   }
 
   /** Admits no call until `until`, in microseconds. If an earlier call of `hold` set a later end, the later end stays. */
-  hold(until: number): void {
-    if (this.context.closed || until <= Math.max(this.now, this.holding.until)) return
+  hold(until: number, now: number = this.now): void {
+    if (this.context.closed || until <= Math.max(now, this.holding.until)) return
     if (!this.stopped) this.stop()
-    this.holding.begin(until)
-    if (this.waiting > 0) this.holding.watch()
+    this.holding.begin(until, this.waiting > 0)
   }
 
   close(): void {

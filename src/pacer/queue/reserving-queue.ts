@@ -73,6 +73,7 @@ export class ReservingQueue extends Queue {
   protected add(waiter: Waiter): void {
     if (!this.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
       this.#book(waiter)
+      if (waiter.stage === 'queued') this.restart() // the store has told a hold, which may be over by now
       return
     }
     this.#wait(waiter)

@@ -16,8 +16,9 @@ export function holdAll(queue: Queue, until: number): void {
 export function obeyHold(queue: Queue, decision: Decision): boolean {
   const wait = holdIn(decision)
   if (wait === 0) return false
-  const until = queue.now + wait
+  const { now } = queue
+  const until = now + wait
   queue.holding.sharedUntil = Math.max(until, queue.holding.sharedUntil)
-  queue.hold(until)
+  queue.hold(until, now)
   return true
 }

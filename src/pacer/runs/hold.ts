@@ -25,15 +25,20 @@ export class Hold {
     return this.until > 0 && (this.#end?.pending || this.#context.clock() < this.until)
   }
 
-  begin(until: number): void {
+  /** @param waits true if a call waits: the end is then announced, also if it has passed while the caller gave slots back */
+  begin(until: number, waits: boolean): void {
     this.unwatch()
     this.until = until
+    if (waits) this.#schedule()
   }
 
   /** Starts the timer, because a call waits for the end of the hold (stop of the key). */
   watch(): void {
-    const { scheduler } = this.#context
-    if (!this.#end?.pending && this.on) this.#end = scheduler.at(this.until, this.#onEnd, beforeSlots)
+    if (!this.#end?.pending && this.on) this.#schedule()
+  }
+
+  #schedule(): void {
+    this.#end = this.#context.scheduler.at(this.until, this.#onEnd, beforeSlots)
   }
 
   /** Stops the timer, because no call waits for the end of the hold (stop of the key) any more. */
