@@ -2,6 +2,7 @@ import type { Policy } from '../../src/algorithms/index.ts'
 import { counter } from '../../src/algorithms/windows/index.ts'
 import { getOrInsert, longestWindow, type MaybePromise, wallClock } from '../../src/common/index.ts'
 import { RateLimiter } from '../../src/limiter/index.ts'
+import type { Decision } from '../../src/policy/index.ts'
 import { isLocal, type Store } from '../../src/stores/contract/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { limiterName } from './option-values.ts'
@@ -65,7 +66,9 @@ export async function read(counters: RateLimiter, key: string): Promise<WindowCo
   return countOf(await counters.peek(key))
 }
 
-function countOf({ policies, resetAfter }: { policies: readonly { used: number }[]; resetAfter: number }): WindowCount {
+function countOf({ allowed, policies, resetAfter, retryAfter }: Decision): WindowCount {
+  // Only a ban refuses a hit. Until it ends, the key is beyond each limit.
+  if (!allowed) return { used: Number.MAX_SAFE_INTEGER, resetAfter: Math.min(retryAfter, longestWindow) }
   return { used: policies[0]?.used ?? 0, resetAfter }
 }
 
