@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest'
-import { gcra, slidingWindow } from '../../src/index.ts'
-import { Timeline } from './timeline.ts'
+import {
+  concurrency,
+  gcra,
+  memoryStore,
+  type PolicyLike,
+  slidingLog,
+  slidingWindow,
+  smoothBursty,
+} from '../../src/index.ts'
+import { Pacer } from '../../src/pacer/index.ts'
+import { settle, Timeline } from './timeline.ts'
 
 const policies = [gcra({ limit: 10, window: '1s', burst: 1 }), slidingWindow({ limit: 1, window: '50ms' })]
 
@@ -58,4 +67,31 @@ test('keys that were held are forgotten when other keys come', async () => {
   for (let n = 0; n < 100; n++) await pacer.key(`other-${n}`).acquire()
   await timeline.pass(1000)
   expect(pacer.keys).toBe(0)
+})
+
+test.each<[string, PolicyLike]>([
+  ['a bucket', gcra({ limit: 10, window: '1s', burst: 1 })],
+  ['Guava', smoothBursty({ rate: 100 })],
+  ['a log', slidingLog({ limit: 3, window: '300ms' })],
+  ['a policy that cannot book', slidingWindow({ limit: 100, window: '1s' })],
+  ['calls in flight', concurrency({ limit: 2, lease: '5s' })],
+])('a call that comes in the last microseconds of a hold starts: %s', async (_, policy) => {
+  for (let before = -5; before <= 30; before++) {
+    let now = 1_000_000_000
+    const clock = () => ++now // each reading is later than the one before
+    const timeline = new Timeline()
+    const pacer = new Pacer(policy, { clock, sleeper: timeline.sleeper, store: memoryStore({ clock }) })
+    const until = now + 100_000
+    pacer.hold(100)
+    now = until - before
+    timeline.write('A', pacer.acquire())
+    await settle()
+    for (const sleep of timeline.sleeps) {
+      timeline.sleeps.delete(sleep)
+      now += 1000
+      sleep.wake()
+      await settle()
+    }
+    expect([before, timeline.events.length, pacer.waiting]).toEqual([before, 1, 0])
+  }
 })

@@ -49,9 +49,13 @@ export class PollingQueue extends Queue {
   protected add(waiter: Waiter): void {
     waiter.stage = 'queued'
     this.#waiters.add(waiter)
+    const { stopped } = this
     if (this.#requesting) this.#fresh.push(waiter)
-    else if (this.#waiters.first === waiter && !this.stopped) this.#request()
-    else this.#stay(waiter)
+    else if (this.#waiters.first === waiter && !stopped) this.#request()
+    else {
+      this.#stay(waiter)
+      if (stopped && !this.stopped) this.#request() // the hold has ended meanwhile
+    }
   }
 
   /** Requests units for the first waiter, then for the next, until a request is refused or the store returns a promise. */

@@ -71,13 +71,17 @@ export class ReservingQueue extends Queue {
   }
 
   protected add(waiter: Waiter): void {
-    if (!this.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
+    const { stopped } = this
+    if (!stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
       this.#book(waiter)
       if (waiter.stage === 'queued') this.restart() // the store has told a hold, which may be over by now
       return
     }
     this.#wait(waiter)
-    if (!this.stopped) this.#horizon.schedule()
+    if (this.stopped) return
+    if (stopped)
+      this.restart() // the hold has ended meanwhile
+    else this.#horizon.schedule()
   }
 
   #wait(waiter: Waiter): void {
