@@ -11,5 +11,5 @@ export {
   type NodeRedisLike,
   type RedisClient,
 } from './redis-client.ts'
-export { causeOf, isReadOnly, isTryAgain, redisError } from './redis-error.ts'
+export { causeOf, isGivenUp, isReadOnly, isTryAgain, redisError } from './redis-error.ts'
 export type { ScriptCall } from './script-call.ts'

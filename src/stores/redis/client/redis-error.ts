@@ -37,6 +37,11 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && readOnly.test(error.message)
 }
 
+/** True if ioredis gave a command up after its option `commandTimeout`, so that the server has not answered. */
+export function isGivenUp(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Command timed out'
+}
+
 /**
  * True if a node of Redis Cluster refused the script call because the slot of its keys is being moved to another node. The
  * call did not run, and the node works.

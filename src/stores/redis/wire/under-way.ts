@@ -1,6 +1,6 @@
 import { monotonicClock } from '../../../common/index.ts'
 import { exchanged, exchangeStart } from '../../contract/index.ts'
-import { type Connection, causeOf, isReadOnly } from '../client/index.ts'
+import { type Connection, causeOf, isGivenUp, isReadOnly } from '../client/index.ts'
 import type { Script } from '../script/index.ts'
 import type { Batch } from './batch.ts'
 import { messageOf } from './message.ts'
@@ -109,7 +109,8 @@ export class UnderWay {
       batch.receive(reply)
     }
     const failed = (error: unknown) => {
-      node.answered()
+      if (isGivenUp(error)) this.unanswered(batch)
+      else node.answered()
       if (isReadOnly(error)) connection.leaveReplica(reconnectAfter)
       batch.fail(causeOf(error, connection))
     }
