@@ -15,8 +15,8 @@ import {
 import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { PlanLimiter, PolicyLikes, RateLimiter } from '../src/limiter/index.ts'
 import { isInvalid } from './lambda.ts'
-import { isResponse } from './response-fields.ts'
-import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework, isStatus } from './web/index.ts'
+import { isResponse, isStatus } from './response-fields.ts'
+import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/index.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, fetchFramework }

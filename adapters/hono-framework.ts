@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import { isIncomplete, type TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from './node-pair.ts'
-import { statusOf } from './response-fields.ts'
+import { isStatus, statusOf } from './response-fields.ts'
 import {
   addressView,
   answerOf,
@@ -12,7 +12,6 @@ import {
   type ClosingSocket,
   clientHasLeft,
   finderOver,
-  isStatus,
   toldFinder,
   whenAnswered,
 } from './web/index.ts'
@@ -149,7 +148,9 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
         const sent = response ?? (isStatus(status) && status >= 200 ? new Response(null, { status }) : undefined)
         done(statusOf(response, status), aborted, withResponse(context, sent))
       }
-      whenAnswered(answerOf(context), context.req.raw, pairOf(context), ended, upgradeSocket(context))
+      const answer = answerOf(context)
+      answer.dropsBodyOfHead = true
+      whenAnswered(answer, context.req.raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
     held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),

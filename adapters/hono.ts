@@ -16,7 +16,8 @@ import { trustedProxiesOption } from '../src/http/keys/index.ts'
 import type { RateLimiter } from '../src/limiter/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, honoNodePair } from './hono-framework.ts'
 import { ownResponse } from './node-pair.ts'
-import { type Answer, answerOf, isStatus } from './web/index.ts'
+import { isStatus } from './response-fields.ts'
+import { type Answer, answerOf } from './web/index.ts'
 
 export { type ConnInfo, honoFramework }
 
@@ -135,7 +136,6 @@ function addFields(context: Context, answer: Answer): void {
     return
   }
   const given = context.res
-  answer.dropsBodyOfHead = true
   const response = answer.apply(given, context.req.raw)
   if (response === given) return
   // Clear the old response first: otherwise Hono would copy its headers to the new response.

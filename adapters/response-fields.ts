@@ -17,6 +17,16 @@ export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
+/** True for a valid status. False for the status 0 of `Response.error()`, and for undefined (there is no Response). */
+export function isStatus(status: unknown): status is number {
+  return typeof status === 'number' && status >= 100 && status < 600
+}
+
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route makes the real response later. False without a Response. */
+export function passesOn({ headers }: Partial<Response>): boolean {
+  return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
+}
+
 /**
  * Returns the response with these fields added. A response with immutable headers, such as a result of `fetch`, is copied. Copying the
  * response does not read the body.

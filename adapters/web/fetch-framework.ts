@@ -3,10 +3,10 @@ import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { cookieIn, isIncomplete, type TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
-import { isResponse, statusOf } from '../response-fields.ts'
+import { isResponse, isStatus, statusOf } from '../response-fields.ts'
 import { answerWriter } from './answer-writer.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
-import { type Answer, answerOf, isStatus } from './web-answer.ts'
+import { type Answer, answerOf } from './web-answer.ts'
 import { whenAnswered } from './when-answered.ts'
 
 declare global {

@@ -1,7 +1,7 @@
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
 import { type EndingResponse, isReplaced } from '../../src/http/held/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
-import { isResponse, withFields } from '../response-fields.ts'
+import { isResponse, isStatus, passesOn, withFields } from '../response-fields.ts'
 import { hasUpgraded } from './upgrades.ts'
 import { isCached, watchBody, watchUnread } from './watch-body.ts'
 
@@ -67,6 +67,8 @@ export class Answer {
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
   /** True if the end of an upgraded request is the end of its connection. */
   #closes = false
+  /** How many responses have been watched for their end. */
+  #turn = 0
   /** The response whose body is being watched for its end. */
   #watched: Response | undefined
   #end: End | undefined
@@ -159,7 +161,7 @@ export class Answer {
   }
 
   #left(): void {
-    this.#tell({ status: this.response?.status ?? 0, aborted: this.#isIncomplete })
+    this.#tell({ status: this.response?.status ?? 0, aborted: this.#isIncomplete || this.#making > 0 })
   }
 
   #settle(): void {
@@ -205,6 +207,7 @@ export class Answer {
   #watch(response: Response, { method, headers }: Answering): void {
     this.response = response
     this.#passed = undefined
+    const turn = ++this.#turn
     const upgraded = hasUpgraded(response, headers)
     if (upgraded || this.#closes) {
       // In answer to a request for an upgrade, @hono/node-server sends no body.
@@ -218,7 +221,9 @@ export class Answer {
     this.#isIncomplete = incomplete || method !== 'HEAD'
     if (method === 'HEAD' && this.dropsBodyOfHead) end(false)
     else if (method === 'HEAD') {
-      const sent = () => end(false)
+      const sent = () => {
+        if (turn === this.#turn) end(false) // no later response has replaced this one
+      }
       this.response = watchUnread(response, { ...watcher, end: sent }, sent, true)
     } else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
       this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)
@@ -242,16 +247,6 @@ export class Answer {
     const response = new Response(body, { status: status === 200 ? clientClosed : status, headers })
     return this.awaited ? this.apply(response, request) : response
   }
-}
-
-/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route makes the real response later. False without a Response. */
-function passesOn({ headers }: Partial<Response>): boolean {
-  return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
-}
-
-/** True for a valid status. False for the status 0 of `Response.error()`, and for undefined (there is no Response). */
-export function isStatus(status: unknown): status is number {
-  return typeof status === 'number' && status >= 100 && status < 600
 }
 
 function noEnd(): HeadgateError {
