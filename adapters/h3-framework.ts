@@ -76,6 +76,22 @@ function decoded(param: string | undefined): string | undefined {
   }
 }
 
+/**
+ * Keeps the status of a response on `event.res`, for a function in `count`. h3 makes a new `event.res` each time it has made a response, also
+ * while an async function runs.
+ */
+function keepStatus(event: H3Event, status: number): void {
+  const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(event), 'res') ?? {}
+  event.res.status = status
+  if (get === undefined) return
+  const res = () => {
+    const present = get.call(event) as H3Event['res']
+    present.status ??= status
+    return present
+  }
+  Object.defineProperty(event, 'res', { get: res, configurable: true })
+}
+
 /** The functions that the guard (code for all frameworks) needs from h3. The event of h3 is both the request and the response. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
   const { address = ipOf } = own
@@ -100,15 +116,13 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     complete: () => false,
     ended(event, done) {
       const ended = (status: number, aborted: boolean) => {
-        // h3 clears the status of `event.res` before the response ends. Set the status again, because a `count` function may read
-        // it.
-        event.res.status = status
+        keepStatus(event, status)
         done(status, aborted)
       }
       whenAnswered(answerOf(event), event.req, nodeOf(event), ended)
     },
     left: (event) => clientHasLeft(responseOf(event), event.req),
-    held: (event) => answerOf(event).hold(responseOf(event)),
+    held: (event, inFlight) => answerOf(event).hold(inFlight, responseOf(event)),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)
       // h3 sends `errHeaders` if the status is 400 or higher, and `headers` otherwise.

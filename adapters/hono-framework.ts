@@ -153,7 +153,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       whenAnswered(answer, context.req.raw, pairOf(context), ended, upgradeSocket(context))
     },
     left: (context) => clientHasLeft(nodeResponse(context), context.req.raw),
-    held: (context) => answerOf(context).hold(nodeResponse(context), upgradeSocket(context)),
+    held: (context, inFlight) => answerOf(context).hold(inFlight, nodeResponse(context), upgradeSocket(context)),
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status

@@ -73,9 +73,9 @@ function ended(context: ExecutionContext, done: (status: number, aborted: boolea
  * flight are freed) are renewed only while the number grows.
  * @throws HeadgateError if no interceptor would see the end of the call
  */
-function held(context: ExecutionContext): (() => number) | undefined {
+function held(context: ExecutionContext, inFlight: boolean): (() => number) | undefined {
   const { reply, config } = callOf(context)
-  if (reply !== undefined) return reply.table.held?.(reply.response)
+  if (reply !== undefined) return reply.table.held?.(reply.response, inFlight)
   const owner = context.getClass()
   if (config !== undefined && !isSeen(context))
     throw unseenEnd(`${owner.name}.${context.getHandler().name}`, owner.name)

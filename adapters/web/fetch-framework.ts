@@ -254,7 +254,7 @@ export function fetchFramework<Context>(
     complete: () => false,
     ended: (call, done, answered) => call.whenEnded(done, answered),
     left: ({ nodeResponse, request }) => clientHasLeft(nodeResponse, request),
-    held: (call) => call.held().hold(call.nodeResponse),
+    held: (call, inFlight) => call.held().hold(inFlight, call.nodeResponse),
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }
 }

@@ -51,7 +51,7 @@ export class Answer {
   told: Promise<unknown> | undefined
   /** True for SvelteKit, which leaves a body unread if it answers with status 304, whatever the method. */
   mayStayUnread = false
-  /** True for Hono, which drops the body of a response to HEAD itself, and does not cancel it. */
+  /** True for Hono and Next.js, which drop the body of a response to HEAD, and do not cancel it. */
   dropsBodyOfHead = false
   readonly #limits: object[] = []
   /**
@@ -59,8 +59,9 @@ export class Answer {
    * called the limiter without `wrap`.
    */
   #making = 0
-  /** True if a limiter has to know the end of the response: for the option `count`, or to free units in flight. */
+  /** True if a limiter has to know the end of the response: for the option `count`, or (then also `#inFlight`) to free units in flight. */
   #held = false
+  #inFlight = false
   /** How many reads of the response body are waiting for a chunk. */
   #reads = 0
   #progress = 0
@@ -106,11 +107,11 @@ export class Answer {
    * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of this
    * function returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
    * before. Undefined if a response of node:http reports the end.
-   * @param socket the socket of a request that may upgrade its connection. The number also grows after the upgrade was answered: before,
-   *   maybe no code reads the socket, and an unread socket does not report its close
+   * @param socket the socket of a request that may upgrade. The number also grows after the answer, because an unread socket shows no close
    */
-  hold(node: EndingResponse | undefined, socket?: ClosingSocket): (() => number) | undefined {
+  hold(inFlight: boolean, node: EndingResponse | undefined, socket?: ClosingSocket): (() => number) | undefined {
     this.#held = true
+    this.#inFlight ||= inFlight
     const before = socket?.bytesWritten ?? 0
     const answered = () => socket !== undefined && socket.bytesWritten > before
     return node === undefined ? () => (answered() ? ++this.#progress : this.#progressed()) : undefined
@@ -219,11 +220,10 @@ export class Answer {
     const end = (aborted: boolean) => this.end(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
     this.#isIncomplete = incomplete || method !== 'HEAD'
-    if (method === 'HEAD' && this.dropsBodyOfHead) end(false)
+    // After a later response has replaced this one, its end is not that of the request.
+    const sent = () => turn === this.#turn && end(false)
+    if (method === 'HEAD' && (this.dropsBodyOfHead || !this.#inFlight)) end(false)
     else if (method === 'HEAD') {
-      const sent = () => {
-        if (turn === this.#turn) end(false) // no later response has replaced this one
-      }
       this.response = watchUnread(response, { ...watcher, end: sent }, sent, true)
     } else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
       this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)

@@ -122,8 +122,9 @@ export interface Framework<Request, Response> {
    * or that the client reads it. The leases of `concurrency` units are renewed only if the number has grown. Leave `held` out if the
    * framework's adapter notices the end of every connection: leases are then renewed until `ended` calls `done`. Throws if the adapter
    * cannot see the end of the request. The middleware then refunds the units.
+   * @param inFlight true for units of a `concurrency` policy
    */
-  held?(response: Response): (() => number) | undefined
+  held?(response: Response, inFlight: boolean): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void
   /**
    * The value of a field that is already set on the response. With this function, the middleware joins the fields of several limiters on

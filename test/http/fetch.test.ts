@@ -208,11 +208,30 @@ describe('the end of a response', () => {
   })
 
   describe('of HEAD', () => {
+    const head = { method: 'HEAD' }
     const slowly = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }, { highWaterMark: 0 }))
+    const read = ({ body }: Response) =>
+      void body
+        ?.getReader()
+        .read()
+        .catch(() => undefined)
 
-    test('is that of the body, if the server reads the body', async () => {
-      const { limited, used } = await start(() => new Response('body'))
-      const reader = (await limited(request('/', { method: 'HEAD' }))).body?.getReader()
+    function inFlight() {
+      const limiter = new RateLimiter({ policies: concurrency({ limit: 5 }), store: stillStore().store })
+      const used = async () => (await limiter.usage('k')).policies[0]?.used
+      return { limit: rateLimit({ limiter, keys: () => 'k' }), used }
+    }
+
+    test('is at once for count, because the response is its head', async () => {
+      const { limited, used } = await start(slowly)
+      await limited(request('/', head))
+      await until(() => true)
+      expect(await used()).toBe(0)
+    })
+
+    test('is that of the body for units in flight, if the server reads the body', async () => {
+      const { limit, used } = inFlight()
+      const reader = (await limit.wrap(() => new Response('body'))(request('/', head))).body?.getReader()
       await reader?.read()
       await sleep(150)
       expect(await used()).toBe(1)
@@ -222,8 +241,8 @@ describe('the end of a response', () => {
     })
 
     test.each(['before', 'after'])('is at once if the server cancels the body %s a read', async (when) => {
-      const { limited, used } = await start(slowly)
-      const reader = (await limited(request('/', { method: 'HEAD' }))).body?.getReader()
+      const { limit, used } = inFlight()
+      const reader = (await limit.wrap(slowly)(request('/', head))).body?.getReader()
       if (when === 'after') reader?.read().catch(() => undefined)
       await until(() => true)
       expect(await used()).toBe(1)
@@ -232,24 +251,44 @@ describe('the end of a response', () => {
       expect(await used()).toBe(0)
     })
 
-    test('is when the client leaves, which has the whole response by then', async () => {
-      const { limited, used } = await start(slowly)
-      const client = new AbortController()
-      const response = await limited(request('/', { method: 'HEAD', signal: client.signal }))
-      response.body
-        ?.getReader()
-        .read()
-        .catch(() => undefined)
-      client.abort()
+    test('is soon if nobody reads the body, and at once in Next.js, which drops it', async () => {
+      const { limit, used } = inFlight()
+      expect((await limit.wrap(slowly)(request('/', head))).bodyUsed).toBe(false)
+      expect(await used()).toBe(1)
+      await expect.poll(used).toBe(0)
+      await limit.wrap(slowly)(Object.assign(request('/', head), { nextUrl: new URL('http://a') }))
       await until(() => true)
       expect(await used()).toBe(0)
     })
 
-    test('is soon if nobody reads the body', async () => {
-      const { limited, used } = await start(slowly)
-      expect((await limited(request('/', { method: 'HEAD' }))).bodyUsed).toBe(false)
+    test('is when the client leaves, which has the whole response then, but not if a handler still runs', async () => {
+      const failures = new RateLimiter(hourly(5))
+      const { limit, used } = inFlight()
+      const client = new AbortController()
+      read(await limit.wrap(slowly)(request('/', { ...head, signal: client.signal })))
       expect(await used()).toBe(1)
-      await expect.poll(used).toBe(0)
+      const inner = limit.wrap(slowly)
+      const outer = rateLimit({ limiter: failures, keys: () => 'k', count: 'failures' }).wrap(async (each) => {
+        read(await inner(each))
+        client.abort()
+        await until(() => true)
+        return new Response('no', { status: 401 })
+      })
+      await outer(request('/', { ...head, signal: client.signal }))
+      await until(() => true)
+      expect([await used(), (await failures.usage('k')).policies[0]?.used]).toEqual([0, 1])
+    })
+
+    test('is not that of a response that an outer wrap has replaced', async () => {
+      const { limit, used } = inFlight()
+      const inner = rateLimit({ ...hourly(99), keys: () => 'k' }).wrap(() => new Response('ok'))
+      const outer = limit.wrap(async (each) => {
+        await inner(each)
+        return slowly()
+      })
+      read(await outer(request('/', head)))
+      await sleep(150)
+      expect(await used()).toBe(1)
     })
   })
 

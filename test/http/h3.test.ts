@@ -80,6 +80,43 @@ test('the end of a response is that of its body where no server of Node tells it
   expect(await used()).toBe(1)
 })
 
+test.each(['GET', 'POST', 'HEAD'])('an async count of %s finds the status after it has waited', async (method) => {
+  const limiter = new RateLimiter(hourly(9))
+  const seen: unknown[] = []
+  const count = async (event: H3Event) => {
+    const before = event.res.status
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    seen.push(before, event.res.status)
+    return event.res.status === 401
+  }
+  const app = new H3({ silent: true })
+  app.use(async (event, next) => {
+    const value = await next()
+    event.res.headers.set('x-outer', 'yes')
+    return value
+  })
+  app.use(rateLimit({ limiter, keys: () => 'k', count }))
+  app.all('/bare', () => new Response(null, { status: 401 }))
+  app.all('/text', (event) => {
+    event.res.status = 401
+    return 'wrong'
+  })
+  app.all('/thrown', () => {
+    throw new HTTPError({ status: 401 })
+  })
+  app.all('/fine', () => 'fine')
+  for (const path of ['/bare', '/text', '/thrown', '/fine']) {
+    const response = await app.request(path, { method })
+    await response.text()
+    expect([response.status, response.headers.get('x-outer')]).toEqual([
+      path === '/fine' ? 200 : 401,
+      path === '/thrown' ? null : path === '/fine' ? 'yes' : null,
+    ])
+  }
+  await expect.poll(() => seen).toEqual([401, 401, 401, 401, 401, 401, 200, 200])
+  await expect.poll(async () => (await limiter.usage('k')).policies[0]?.used).toBe(3)
+})
+
 test.each([
   ['bun', { bun: { server: { requestIP: () => ({ address: '10.0.0.1' }) } } }],
   ['deno', { deno: { info: { remoteAddr: { hostname: '10.0.0.1' } } } }],

@@ -214,7 +214,7 @@ export class HeldReservations<Request, Response> {
 
   #progressOf(held: HeldRequest<Request, Response>): (() => number) | undefined {
     try {
-      return this.#framework.held?.(held.response)
+      return this.#framework.held?.(held.response, this.#inFlight !== undefined)
     } catch (error) {
       keepWorking(this.giveBack(held))
       throw error

@@ -72,16 +72,12 @@ export class ReservingQueue extends Queue {
 
   protected add(waiter: Waiter): void {
     const { stopped } = this
-    if (!stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
-      this.#book(waiter)
-      if (waiter.stage === 'queued') this.restart() // the store has told a hold, which may be over by now
-      return
-    }
-    this.#wait(waiter)
-    if (this.stopped) return
-    if (stopped)
-      this.restart() // the hold has ended meanwhile
-    else this.#horizon.schedule()
+    const books = !stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)
+    if (books) this.#book(waiter)
+    else this.#wait(waiter)
+    if (this.stopped || waiter.stage !== 'queued') return
+    if (!books && !stopped) this.#horizon.schedule()
+    else this.restart() // a hold has ended meanwhile
   }
 
   #wait(waiter: Waiter): void {
