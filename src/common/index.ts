@@ -24,7 +24,16 @@ export {
 export { Fifo } from './fifo.ts'
 export { LinkedList, type ListNode } from './linked-list.ts'
 export { getOrInsert, ownText, RecentMap } from './maps.ts'
-export { allOf, atOnce, attempt, ignoreRejection, isPromise, type MaybePromise } from './maybe-promise.ts'
+export {
+  allOf,
+  atOnce,
+  attempt,
+  chain,
+  ignoreRejection,
+  isPromise,
+  type MaybePromise,
+  succeeds,
+} from './maybe-promise.ts'
 export {
   abortSignal,
   anything,

@@ -9,6 +9,11 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function'
 }
 
+/** Calls `go` with the value. If the value is a promise, calls `go` when the promise resolves. */
+export function chain<From, To>(value: MaybePromise<From>, go: (value: From) => MaybePromise<To>): MaybePromise<To> {
+  return isPromise(value) ? value.then(go) : go(value)
+}
+
 const nothing = () => undefined
 
 /** If a value that the application gave is a promise that no code will await, ignores its rejection, which would end the process. */
@@ -37,6 +42,17 @@ export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
     if (result.status === 'rejected') throw result.reason
     return result.value
   })
+}
+
+/** Runs a function. Returns false if the function throws or rejects. */
+export function succeeds(run: () => MaybePromise<unknown>): MaybePromise<boolean> {
+  const [yes, no] = [() => true, () => false]
+  try {
+    const result = run()
+    return isPromise(result) ? result.then(yes, no) : true
+  } catch {
+    return false
+  }
 }
 
 /**

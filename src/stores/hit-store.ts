@@ -2,6 +2,7 @@ import type { Details, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import {
   callback,
+  chain,
   flag,
   HeadgateError,
   hook,
@@ -10,6 +11,7 @@ import {
   monotonicClock,
   readOptions,
   shown,
+  succeeds,
   unsupported,
 } from '../common/index.ts'
 import { withFailover } from '../failure/index.ts'
@@ -131,19 +133,19 @@ class HitLedger implements Ledger {
     const key = encodeId(command.keys[0] ?? '')
     const cost = typeof costs === 'number' ? costs : (costs[0] as number)
     if (verb === 'consume') return this.#consume(key, cost, details)
-    if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
+    if (verb === 'peek') return chain(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
     if (verb === 'reserve') return this.#reserve(key, cost, details)
     if (verb === 'renew')
-      return then(this.#change(key, 0, details), (same) => bookingOf(same, 0, () => tickets as Tickets))
+      return chain(this.#change(key, 0, details), (same) => bookingOf(same, 0, () => tickets as Tickets))
     // A charge of 0 units only tests whether the store responds. Without `read`, no function can test this without adding hits.
     if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
       return this.#answer({ used: 0 }, 0, 0, details)
     if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details, tickets?.[0]?.[0])
     if (verb === 'refund') return this.#change(key, -cost, details)
-    if (verb === 'reset') return then(this.#needed('forget')(key), () => undefined)
+    if (verb === 'reset') return chain(this.#needed('forget')(key), () => undefined)
     const { forgetAll } = this.#options
     if (verb !== 'clear' || forgetAll === undefined) throw unsupported(verb)
-    return then(forgetAll(), () => undefined)
+    return chain(forgetAll(), () => undefined)
   }
 
   /**
@@ -152,32 +154,33 @@ class HitLedger implements Ledger {
    */
   #change(key: string, by: number, details: Details | undefined, end?: number): MaybePromise<Decision> {
     const changed = by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by, end)
-    return then(changed, (hits) => this.#answer(hits, 0, 0, details))
+    return chain(changed, (hits) => this.#answer(hits, 0, 0, details))
   }
 
-  /** The ticket of the reservation has the end of its window. */
+  /** The ticket has the end of the window. */
   #reserve(key: string, cost: number, details: Details | undefined): MaybePromise<Booking> {
     let end = 0
     const decision = this.#consume(key, cost, details, (hits) => {
       end = endOf(hits)
     })
-    return then(decision, (answer) => bookingOf(answer, 0, () => [[end, 0, cost]]))
+    return chain(decision, (answer) => bookingOf(answer, 0, () => [[end, 0, cost]]))
   }
 
   #consume(key: string, cost: number, details?: Details, tell?: (hits: Hits) => void): MaybePromise<Decision> {
     const { limit, countRefused } = this.#policy
     const counted = cost === 0 ? this.#read(key) : this.#hit(key, cost)
-    return then(counted, (hits) => {
+    return chain(counted, (hits) => {
       tell?.(hits)
       if (cost === 0 || hits.used <= limit || countRefused || this.#isEnding(hits, counted))
         return this.#answer(hits, cost, hits.used, details)
-      const before = { ...hits, used: hits.used - cost }
-      return then(this.#options.unhit?.(key, cost, this.#terms), () => this.#answer(before, cost, hits.used, details))
+      const done = succeeds(() => this.#options.unhit?.(key, cost, this.#terms))
+      const left = (isBack: boolean) => ({ ...hits, used: hits.used - (isBack ? cost : 0) })
+      return chain(done, (isBack) => this.#answer(left(isBack), cost, hits.used, details))
     })
   }
 
   #hit(key: string, cost: number): MaybePromise<Hits> {
-    return then(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
+    return chain(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
   }
 
   /**
@@ -186,11 +189,11 @@ class HitLedger implements Ledger {
    */
   #giveBack(key: string, cost: number, end = 0): MaybePromise<Hits> {
     const read = this.#read(key)
-    return then(read, (hits) => {
+    return chain(read, (hits) => {
       const back = Math.min(cost, hits.used)
       const isOver = end > 0 && endOf(hits) - end > 500 * this.#terms.window
       if (back === 0 || isOver || this.#isEnding(hits, read)) return hits
-      return then(this.#needed('unhit')(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
+      return chain(this.#needed('unhit')(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
     })
   }
 
@@ -200,7 +203,9 @@ class HitLedger implements Ledger {
   }
 
   #read(key: string): MaybePromise<Hits> {
-    return then(this.#needed('read')(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
+    return chain(this.#needed('read')(key, this.#terms), (hits) =>
+      numbersOf('read', hits ?? { used: 0, resetAfter: 0 }),
+    )
   }
 
   /** Returns the function of this name from the options. @throws HeadgateError `HEADGATE_UNSUPPORTED` if the function is missing */
@@ -252,9 +257,7 @@ function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
   throw new HeadgateError('HEADGATE_STORE', `hitStore: ${name} returned ${got}. ${fix}`)
 }
 
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number' && !Number.isNaN(value)
-}
+const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value)
 
 /** True for the policies that a hit store supports: `fixedWindow({ align: 'first-request' })` and `counter`. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
@@ -271,9 +274,4 @@ const lacking = {
 
 function misfit(message: string): HeadgateError {
   return new HeadgateError('HEADGATE_POLICY', message)
-}
-
-/** Calls `go` with the value. If the value is a promise, calls `go` when the promise resolves. */
-function then<From, To>(value: MaybePromise<From>, go: (value: From) => MaybePromise<To>): MaybePromise<To> {
-  return isPromise(value) ? value.then(go) : go(value)
 }

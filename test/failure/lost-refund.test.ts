@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type Decision, HeadgateError, memoryStore, policy, RateLimiter, type Store } from '../../src/index.ts'
 import { type Ledger, withFailover } from '../../src/store.ts'
+import type { CheckedLedger } from '../../src/stores/contract/index.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 import { MapDatabase } from '../support/map-store.ts'
 
@@ -117,19 +118,23 @@ test('a reset drops a refund that is under way, which the store then refuses', a
 })
 
 test('refunds of late calls leave the circuit breaker open for a store that is too slow', async () => {
-  const database = new MapDatabase(() => new Promise((resolve) => setTimeout(resolve, 40)))
-  const limiter = new RateLimiter({
-    name: 'slow',
-    policies: '1000/1h fixed-window',
-    store: database.store({ timeout: 50 }),
-  })
-  const states = new Set<string>()
+  const clock = new ManualClock()
+  let delay = 0
+  const database = new MapDatabase(() => new Promise<void>((resolve) => void clock.sleeper(delay, resolve)))
+  const { now, sleeper } = clock
+  const terms = { onStoreError: 'local', instances: 1, storeTimeout: 50, clock: now, sleeper } as const
+  const policies = [policy('1000/1h fixed-window')]
+  const store = database.store({ clock: now })
+  const ledger: CheckedLedger = store.open({ name: 'slow', policies, scopes: ['default'], failure: terms })
   for (let call = 0; call < 12; call++) {
-    await limiter.consume(`k${call}`)
-    await new Promise((resolve) => setTimeout(resolve, 30))
-    states.add(limiter.health().state)
+    delay = 40
+    const decided = ledger.run({ verb: 'consume', keys: [`k${call}`], costs: 1 })
+    await clock.pass(70)
+    delay = 5 // the refund is in time
+    await clock.pass(50)
+    await decided
   }
-  expect([...states]).toContain('open')
+  expect(ledger.health?.().state).not.toBe('closed')
 })
 
 test('a store around another store, with other keys, leaves it to the other to give late units back', async () => {

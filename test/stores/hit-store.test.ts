@@ -235,3 +235,28 @@ test('the functions get keys of at most 128 characters of ASCII, without blanks,
   expect(seen).toContain('ann')
   for (const key of seen) expect(key).toMatch(/^[!-~]{1,128}$/)
 })
+
+test.each([
+  ['throws', true],
+  ['rejects', false],
+] as const)('a call that the counter has refused stays refused if unhit %s', async (_, synchronous) => {
+  const clock = new ManualClock()
+  const functions = counters(clock)
+  const unhit = synchronous
+    ? () => {
+        throw new Error('no')
+      }
+    : () => Promise.reject(new Error('no'))
+  const hit: HitStoreOptions['hit'] = synchronous ? functions.hit : async (...given) => functions.hit(...given)
+  const limiter = new RateLimiter({
+    name: 'unhit',
+    policies: first(),
+    store: hitStore({ ...functions, hit, unhit, synchronous }),
+    onStoreError: 'open',
+  })
+  const decisions = []
+  for (let n = 0; n < 8; n++) decisions.push((await limiter.consume('ann')).allowed)
+  expect(decisions).toEqual([true, true, true, false, false, false, false, false])
+  expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+  expect((await limiter.consume('bob')).allowed).toBe(true)
+})
