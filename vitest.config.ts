@@ -39,7 +39,7 @@ const parts = [
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{calendar*,compare-and-set,fleet,memcached,releases,thresholds}.test.ts',
+  'test/stores/{calendar*,cluster,compare-and-set,fleet,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

@@ -147,7 +147,12 @@ test('the options of node-redis in docs/production.md survive a Redis that stand
   expect(documented.socket.socketTimeout).toBe(5000)
   const own = await startRedis()
   const socket = { ...documented.socket, port: own.port, socketTimeout: 500 }
-  const client = createClient({ ...documented, pingInterval: 100, socket } as RedisClientOptions)
+  const client = createClient({
+    ...documented,
+    url: undefined,
+    pingInterval: 100,
+    socket,
+  } as unknown as RedisClientOptions)
   const timedOut = vi.fn()
   client.on('error', timedOut)
   closes.push(

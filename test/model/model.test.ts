@@ -15,6 +15,6 @@ test.each(kinds.map((kind) => [kind.name, kind] as const))('%s: every answer is 
 
 describe.each(Object.entries(localStores))('under plans on %s, every answer comes true', (_, create) => {
   test.each(worldKinds.map((kind) => [kind.name, kind] as const))('%s', (_, kind) =>
-    playWorlds({ create, kind }, 5000, 1),
+    playWorlds({ create, kind }, 2500, 1),
   )
 })

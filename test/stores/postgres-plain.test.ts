@@ -7,6 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, gcra, type Policy, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
+import { rounds } from '../support/depth.ts'
 import { algorithms } from '../support/differential.ts'
 import { failure } from '../support/failure.ts'
 import fc from '../support/fast-check.ts'
@@ -123,7 +124,7 @@ test.each([
         const texts = [...database.texts].map(([key, { text }]) => ({ key, record: text }))
         expect(rows).toEqual(texts.sort((a, b) => (a.key < b.key ? -1 : 1)))
       }),
-      { numRuns: 25 },
+      { numRuns: rounds(10, 25) },
     )
     expect(messages).toBeLessThan(2 * calls)
   },

@@ -148,7 +148,7 @@ describe.each(Object.entries(releases))('%s, %s, beside this version', (commit) 
       for (const punishes of [false, true]) {
         const { clock, limiters, model } = limitersOf(builds, kind, policyOf, punishes)
         const pick = seededRandom(seed + Object.keys(policies).indexOf(title))
-        for (let n = 0; n < rounds(80, 400); n++) {
+        for (let n = 0; n < rounds(40, 400); n++) {
           const limiter = limiters[pick(limiters.length)] as RateLimiter
           const key = `k${pick(2)}`
           const cost = 1 + pick(3)

@@ -18,6 +18,7 @@ import { redisStore } from '../../src/stores/redis/index.ts'
 import { shareStore } from '../../src/stores/shares/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { brokenStore, remoteStore } from '../support/async-store.ts'
+import { sampled } from '../support/depth.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { type RedisServer, startCluster } from '../support/redis-server.ts'
 import { clusterWorker, memcached, postgres } from '../support/server-stores.ts'
@@ -34,7 +35,7 @@ cluster.on('error', () => undefined)
 afterAll(() => cluster.disconnect())
 const timeout = '10s'
 
-const stores: readonly { name: string; create(clock: Clock, prefix: string): Store }[] = [
+const all: readonly { name: string; create(clock: Clock, prefix: string): Store }[] = [
   { name: 'memory', create: (clock) => memoryStore({ clock }) },
   { name: 'lru', create: (clock) => lruStore({ clock }) },
   { name: 'compare-and-set', create: (clock) => new MapDatabase().store({ clock }) },
@@ -50,6 +51,7 @@ const stores: readonly { name: string; create(clock: Clock, prefix: string): Sto
   await memcached(),
   await clusterWorker(),
 ]
+const stores = sampled(all, 5)
 
 let prefixes = 0
 const start = Date.UTC(2030, 10, 20, 12, 30)

@@ -213,7 +213,7 @@ function law(make: MakeStore, runs: number): void {
           return reservation !== undefined && reservation.window === window && units > reservation.cost
         }
       }),
-      { numRuns: runs },
+      { numRuns: rounds(Math.ceil(runs / 3), runs) },
     )
   }, 120_000)
 }
@@ -355,7 +355,7 @@ function lawBesideOtherParts(make: MakeStore, runs: number, severalSlots: boolea
           }
         }
       }),
-      { numRuns: runs },
+      { numRuns: rounds(Math.ceil(runs / 3), runs) },
     )
   }, 120_000)
 }

@@ -3,7 +3,7 @@ import { carryRules } from '../../src/algorithms/carry.ts'
 import type { Clock, Store } from '../../src/index.ts'
 import { recordKey, recordKeyStart } from '../../src/stores/records/record-key.ts'
 import { ManualClock, testStore } from '../../src/testing/index.ts'
-import { inDepth } from './depth.ts'
+import { day, inDepth } from './depth.ts'
 import { algorithms, compare, plansOf, policiesOf, type Script, type Subject, scripts } from './differential.ts'
 import fc from './fast-check.ts'
 import { describeGolden } from './golden-on-store.ts'
@@ -28,9 +28,14 @@ let prefixes = 0
 
 const singleAlgorithm = /, (every verb|countRefused|shadow): /
 
-/** A `test` for the contract of a store that leaves out the timelines of single algorithms, but in depth: one has all algorithms. */
+let turn = day
+
+/**
+ * A `test` for the contract of a store that leaves out the timelines of single algorithms (one has all algorithms), and plays half of the
+ * other tests each day. In depth, it plays all.
+ */
 export function quickTest(title: string, run: () => Promise<void>): void {
-  if (inDepth || !singleAlgorithm.test(title)) test.concurrent(title, run, 120_000)
+  if (inDepth || (!singleAlgorithm.test(title) && turn++ % 2 === 0)) test.concurrent(title, run, 120_000)
 }
 
 /** All tests that a store decides as the reference store does: the contract, random scripts and the exact oracles. */
