@@ -32,14 +32,14 @@ const parts = [
   'test/{package,readme}.test.ts',
   'test/algorithms/exact-math.test.ts',
   'test/calendar/golden.test.ts',
-  'test/limiter/{alternatives-{law,model},thresholds}.test.ts',
+  'test/limiter/{alternatives-{law,model},expiring-model,thresholds}.test.ts',
   'test/failure/flapping.test.ts',
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',
-  'test/stores/memory/overflow-plans.test.ts',
+  'test/stores/memory/{calendar,overflow-plans}.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
-  'test/stores/redis/{acl,contract,docs}.test.ts',
-  'test/stores/{calendar*,cluster,compare-and-set,fleet,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
+  'test/stores/redis/{acl,contract,cost-lists,docs,thresholds}.test.ts',
+  'test/stores/{calendar*,cluster,compare-and-set,fleet,lru-store,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

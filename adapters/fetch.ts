@@ -223,6 +223,5 @@ function apply<Given extends Response | undefined>(call: Call<unknown>, given: G
     getClientAddress?: unknown
   }
   if (typeof isSubRequest === 'boolean' && typeof getClientAddress === 'function') call.answer.mayStayUnread = true
-  if ('nextUrl' in call.request) call.answer.dropsBodyOfHead = true
   return call.apply(given)
 }

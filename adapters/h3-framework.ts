@@ -77,19 +77,12 @@ function decoded(param: string | undefined): string | undefined {
 }
 
 /**
- * Keeps the status of a response on `event.res`, for a function in `count`. h3 makes a new `event.res` each time it has made a response, also
- * while an async function runs.
+ * The event for a function in `count`, whose `event.res` has this status. h3 makes a new `event.res` each time it has made a response, also
+ * while an async function runs. The event itself may get another response from code around the limit.
  */
-function keepStatus(event: H3Event, status: number): void {
-  const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(event), 'res') ?? {}
-  event.res.status = status
-  if (get === undefined) return
-  const res = () => {
-    const present = get.call(event) as H3Event['res']
-    present.status ??= status
-    return present
-  }
-  Object.defineProperty(event, 'res', { get: res, configurable: true })
+function withStatus(event: H3Event, status: number): H3Event {
+  const res = Object.create(event.res, { status: { value: status, writable: true } })
+  return Object.create(event, { res: { value: res } })
 }
 
 /** The functions that the guard (code for all frameworks) needs from h3. The event of h3 is both the request and the response. */
@@ -116,8 +109,9 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     complete: () => false,
     ended(event, done) {
       const ended = (status: number, aborted: boolean) => {
-        keepStatus(event, status)
-        done(status, aborted)
+        // On Node, the response has been sent. h3 has cleared its status.
+        if (nodeOf(event) !== undefined) event.res.status = status
+        done(status, aborted, nodeOf(event) === undefined ? withStatus(event, status) : event)
       }
       whenAnswered(answerOf(event), event.req, nodeOf(event), ended)
     },

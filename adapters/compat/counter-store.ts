@@ -1,7 +1,7 @@
 import { type MaybePromise, ownText, shown, text } from '../../src/common/index.ts'
 import type { RateLimiter } from '../../src/limiter/index.ts'
 import { isLocal } from '../../src/stores/contract/index.ts'
-import { countersIn, hit, isHeadgateStore, read, type WindowCount } from './counters.ts'
+import { countersIn, hit, isHeadgateStore, read, uncounted, type WindowCount } from './counters.ts'
 import { numberFor } from './option-values.ts'
 
 /** The number of hits of one client in its current window, and the time at which the window ends. */
@@ -65,13 +65,16 @@ export function draftFields(
   return { ...policy, ...numbers }
 }
 
-/** Returns a function that removes one hit of the key. A second call of this function, or a call after `resetTime`, does nothing. */
+/**
+ * Returns a function that removes one hit of the key. A second call of this function, a call after `resetTime`, and a call for a hit that was
+ * not counted, do nothing.
+ */
 export function undoOf(
   store: { decrement(key: string): unknown },
   key: string,
-  resetTime: Date | undefined,
+  { used, resetTime }: { used: number; resetTime?: Date | undefined },
 ): () => Promise<void> {
-  let counts = true
+  let counts = used !== uncounted
   return async () => {
     if (!counts || (resetTime !== undefined && Date.now() >= resetTime.getTime())) return
     counts = false

@@ -59,16 +59,21 @@ export function countersOn(store: Store, id: string, window: number): RateLimite
 }
 
 export function hit(counters: RateLimiter, key: string): MaybePromise<WindowCount> {
-  return isLocal(counters.store) ? countOf(counters.consumeSync(key)) : counters.consume(key).then(countOf)
+  const counted = ({ allowed, ...decision }: Decision) => countOf(decision, !allowed)
+  return isLocal(counters.store) ? counted(counters.consumeSync(key)) : counters.consume(key).then(counted)
 }
 
 export async function read(counters: RateLimiter, key: string): Promise<WindowCount> {
-  return countOf(await counters.peek(key))
+  const decision = await counters.peek(key)
+  return countOf(decision, decision.ban !== undefined)
 }
 
-function countOf({ allowed, policies, resetAfter, retryAfter }: Decision): WindowCount {
-  // Only a ban refuses a hit. Until it ends, the key is beyond each limit.
-  if (!allowed) return { used: Number.MAX_SAFE_INTEGER, resetAfter: Math.min(retryAfter, longestWindow) }
+/** The hits of a key that is banned, or that an override limits: more than any limit, although no hit was counted. */
+export const uncounted: number = Number.MAX_SAFE_INTEGER
+
+function countOf(decision: Pick<Decision, 'policies' | 'resetAfter' | 'retryAfter'>, refused: boolean): WindowCount {
+  const { policies, resetAfter, retryAfter } = decision
+  if (refused) return { used: uncounted, resetAfter: Math.min(retryAfter, longestWindow) }
   return { used: policies[0]?.used ?? 0, resetAfter }
 }
 

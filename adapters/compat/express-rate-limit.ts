@@ -36,9 +36,9 @@ export type * from './express/types.ts'
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
 /** Removes the hit of this request after the response, if `skipFailedRequests` or `skipSuccessfulRequests` excludes the request. */
-function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
+function uncount(config: Config, request: Request, response: Response, info: RateLimitInfo): void {
   const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
-  const undo = undoOf(store, key, resetTime)
+  const undo = undoOf(store, info.key, info)
   const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to decrement.')
   const takeBack = () => undo().catch(failed)
   // When a client resets its HTTP/2 stream, the response emits 'finish' too, so only `aborted` shows that the client has disconnected.

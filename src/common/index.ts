@@ -32,7 +32,6 @@ export {
   ignoreRejection,
   isPromise,
   type MaybePromise,
-  succeeds,
 } from './maybe-promise.ts'
 export {
   abortSignal,

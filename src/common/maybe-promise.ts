@@ -44,17 +44,6 @@ export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   })
 }
 
-/** Runs a function. Returns false if the function throws or rejects. */
-export function succeeds(run: () => MaybePromise<unknown>): MaybePromise<boolean> {
-  const [yes, no] = [() => true, () => false]
-  try {
-    const result = run()
-    return isPromise(result) ? result.then(yes, no) : true
-  } catch {
-    return false
-  }
-}
-
 /**
  * Runs a function whose errors nobody needs. Returns undefined if the function throws. A rejected promise stays handled. A worker lives
  * until the promise is settled.

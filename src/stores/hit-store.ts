@@ -1,6 +1,7 @@
 import type { Details, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import {
+  attempt,
   callback,
   chain,
   flag,
@@ -11,7 +12,6 @@ import {
   monotonicClock,
   readOptions,
   shown,
-  succeeds,
   unsupported,
 } from '../common/index.ts'
 import { withFailover } from '../failure/index.ts'
@@ -173,9 +173,9 @@ class HitLedger implements Ledger {
       tell?.(hits)
       if (cost === 0 || hits.used <= limit || countRefused || this.#isEnding(hits, counted))
         return this.#answer(hits, cost, hits.used, details)
-      const done = succeeds(() => this.#options.unhit?.(key, cost, this.#terms))
-      const left = (isBack: boolean) => ({ ...hits, used: hits.used - (isBack ? cost : 0) })
-      return chain(done, (isBack) => this.#answer(left(isBack), cost, hits.used, details))
+      // Does not wait for `unhit`, because the call is refused, however `unhit` ends.
+      attempt(() => this.#options.unhit?.(key, cost, this.#terms))
+      return this.#answer({ ...hits, used: hits.used - cost }, cost, hits.used, details)
     })
   }
 

@@ -19,12 +19,12 @@ const keyOf = () => 'evil'
 type Ask = () => Promise<{ status: number; headers: Record<string, unknown> }>
 
 /** For each package: a limit of 3, and the name of its limiter in the store. */
-const packages: Record<string, [name: string, start: (store: Store) => Promise<Ask>]> = {
+const packages: Record<string, [name: string, start: (store: Store, more?: object) => Promise<Ask>]> = {
   'express-rate-limit': [
     'api',
-    async (store) => {
+    async (store, more) => {
       const app = express()
-      app.use(expressRateLimit({ limit: 3, windowMs: 60_000, name: 'api', store, keyGenerator: keyOf }))
+      app.use(expressRateLimit({ limit: 3, windowMs: 60_000, name: 'api', store, keyGenerator: keyOf, ...more }))
       app.get('/', (_request, response) => void response.send('ok'))
       const { url } = await serve(createServer(app))
       return () => get(url)
@@ -44,9 +44,9 @@ const packages: Record<string, [name: string, start: (store: Store) => Promise<A
   ],
   'hono-rate-limiter': [
     'api',
-    async (store) => {
+    async (store, more) => {
       const app = new Hono()
-      app.use(rateLimiter({ limit: 3, windowMs: 60_000, name: 'api', store, keyGenerator: keyOf }))
+      app.use(rateLimiter({ limit: 3, windowMs: 60_000, name: 'api', store, keyGenerator: keyOf, ...more }))
       app.get('/', (c) => c.text('ok'))
       return async () => {
         const { status, headers } = await app.request('/')
@@ -68,10 +68,10 @@ const packages: Record<string, [name: string, start: (store: Store) => Promise<A
   ],
 }
 
-async function start(what: string) {
+async function start(what: string, more?: object) {
   const [name, open] = packages[what] as (typeof packages)[string]
   const database = new Database(':memory:')
-  const ask = await open(sqliteStore({ database }))
+  const ask = await open(sqliteStore({ database }), more)
   const operator = new RateLimiter({ name, policies: '1/1m', store: sqliteStore({ database }) })
   return { ask, operator }
 }
@@ -95,3 +95,15 @@ test.each(Object.keys(packages))('%s: an override with policies limits, also for
   await expect.poll(async () => (await ask()).status, { timeout: 3000, interval: 500 }).toBe(429)
   for (let n = 0; n < 5; n++) expect((await ask()).status).toBe(429)
 })
+
+test.each(['express-rate-limit', 'hono-rate-limiter'])(
+  '%s: a request that a ban refuses takes no hit back with skipFailedRequests',
+  async (what) => {
+    const { ask, operator } = await start(what, { skipFailedRequests: true })
+    for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200)
+    await operator.ban('evil', '1h')
+    for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(429)
+    await operator.unban('evil')
+    expect((await ask()).status).toBe(429)
+  },
+)

@@ -80,6 +80,23 @@ test('the end of a response is that of its body where no server of Node tells it
   expect(await used()).toBe(1)
 })
 
+test.each(['GET', 'HEAD'])('a status that count has seen is not that of another response, %s', async (method) => {
+  const seen: unknown[] = []
+  const count = (event: H3Event) => {
+    seen.push(event.res.status, event.context.rateLimit.key)
+    return true
+  }
+  const app = new H3()
+  app.use(async (_event, next) => {
+    await next()
+    return 'fallback'
+  })
+  app.use(rateLimit({ ...hourly(9), keys: () => 'k', count }))
+  app.all('/', () => new Response(null, { status: 404 }))
+  expect((await app.request('/', { method })).status).toBe(200)
+  expect(seen).toEqual([404, 'k'])
+})
+
 test.each(['GET', 'POST', 'HEAD'])('an async count of %s finds the status after it has waited', async (method) => {
   const limiter = new RateLimiter(hourly(9))
   const seen: unknown[] = []

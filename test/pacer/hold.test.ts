@@ -84,7 +84,10 @@ test.each<[string, PolicyLike]>([
     const until = now + 100_000
     pacer.hold(100)
     now = until - before
-    timeline.write('A', pacer.acquire())
+    timeline.write(
+      'A',
+      pacer.throttle(async () => {}),
+    )
     await settle()
     for (const sleep of timeline.sleeps) {
       timeline.sleeps.delete(sleep)

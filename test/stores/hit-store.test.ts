@@ -236,17 +236,18 @@ test('the functions get keys of at most 128 characters of ASCII, without blanks,
   for (const key of seen) expect(key).toMatch(/^[!-~]{1,128}$/)
 })
 
-test.each([
-  ['throws', true],
-  ['rejects', false],
-] as const)('a call that the counter has refused stays refused if unhit %s', async (_, synchronous) => {
-  const clock = new ManualClock()
-  const functions = counters(clock)
-  const unhit = synchronous
-    ? () => {
-        throw new Error('no')
-      }
-    : () => Promise.reject(new Error('no'))
+test.each<[string, NonNullable<HitStoreOptions['unhit']>, boolean]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no')
+    },
+    true,
+  ],
+  ['rejects', () => Promise.reject(new Error('no')), false],
+  ['never answers', () => new Promise(() => {}), false],
+])('a call that the counter has refused stays refused if unhit %s', async (_, unhit, synchronous) => {
+  const functions = counters(new ManualClock())
   const hit: HitStoreOptions['hit'] = synchronous ? functions.hit : async (...given) => functions.hit(...given)
   const limiter = new RateLimiter({
     name: 'unhit',

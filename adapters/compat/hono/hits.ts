@@ -76,7 +76,7 @@ export async function countHit(counting: CountingOptions, context: AnyContext): 
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime }
   context.set(requestPropertyName, info)
   context.set(requestStorePropertyName, { getKey: store.get?.bind(store), resetKey: store.resetKey.bind(store) })
-  const undo = undoOf(store, key, resetTime)
+  const undo = undoOf(store, key, info)
   return { info, exceeded: totalHits > limit, uncount: () => attemptOrWarn(undo()) }
 }
 

@@ -1,3 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { register } from 'node:module'
+import { Worker } from 'node:worker_threads'
 import { UseInterceptors } from '@nestjs/common'
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
@@ -322,4 +325,52 @@ test('a client of ws that reads none of its exceptions is disconnected', async (
   }
   await vi.waitFor(() => expect(client?.readyState).toBe(WebSocket.CLOSED))
   expect(most).toBeLessThan(5_000_000)
+})
+
+test('the exceptions of a flood of messages keep up with its refusals, so that they do not fill the memory', async () => {
+  let exceptions = 0
+  let refusals = 0
+  const most = 20_000
+
+  @WebSocketGateway()
+  class Flooded {
+    handleConnection(client: { send(...given: unknown[]): void }) {
+      const send = client.send.bind(client)
+      client.send = (...given) => {
+        exceptions++
+        send(...given)
+      }
+    }
+
+    @SubscribeMessage('say')
+    say() {}
+  }
+
+  // As with a loader of TypeScript or of instrumentation, each import asks another thread.
+  register('data:text/javascript,export const load = (url, context, next) => next(url, context)')
+  const refused = () => {
+    refusals++
+    behind = Math.max(behind, refusals - exceptions)
+  }
+  let behind = 0
+  subscribe('headgate:refused', refused)
+  onTestFinished(() => void unsubscribe('headgate:refused', refused))
+  const { url } = await start(
+    'Express',
+    {
+      imports: [RateLimitModule.forRoot({ policies: '1/1h fixed-window' })],
+      providers: [Flooded, everywhere as never],
+    },
+    { prepare: (app) => app.useWebSocketAdapter(new WsAdapter(app)) },
+  )
+  const flood = new Worker(
+    `const { workerData } = require('node:worker_threads')
+    const socket = new (require('ws'))(workerData)
+    const message = JSON.stringify({ event: 'say' })
+    socket.on('open', () => { for (let n = 0; n <= ${most}; n++) socket.send(message) })`,
+    { eval: true, workerData: url.replace('http', 'ws') },
+  )
+  onTestFinished(async () => void (await flood.terminate()))
+  await vi.waitFor(() => expect(exceptions).toBe(most), { timeout: 20_000 })
+  expect([refusals, behind < most / 2]).toEqual([most, true])
 })

@@ -126,6 +126,7 @@ test.each(['closed', 'open', 'local'] as const)(
       const isLocal = onStoreError === 'local' // this process has then counted the calls, also under the shadow policy
       const used = async () =>
         (await limiter.usage('id')).policies.map((policy) => policy.used).slice(0, isLocal ? 1 : 2)
+      await expect.poll(async () => (await limiter.peek('id')).source).toBe('store')
       await limiter.consume('id', { cost: 20 })
       process.kill(own.pid, 'SIGSTOP')
       const calls = await Promise.allSettled(Array.from({ length: 3 }, () => call(limiter)))

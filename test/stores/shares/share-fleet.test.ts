@@ -42,7 +42,7 @@ const cases = policies.flatMap(([policy, perSecond, beyond]) =>
   ),
 )
 
-/** Every demand and every factor under each policy. */
+/** Another fifth each day. In depth, every demand and every factor under each policy. */
 const some = cases.filter((_, n) => inDepth || n % 5 === day % 5)
 
 test.each(some)('$policy, demand $name, $factor of the limit: the bound holds', async (terms) => {

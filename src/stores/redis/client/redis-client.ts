@@ -54,6 +54,8 @@ export interface Connection {
   problem(): unknown
   /** The reason why the node of a slot is not connected; undefined if the node is connected, or without Redis Cluster. */
   nodeProblem(slot: number): unknown
+  /** How many bytes of a node have come, if ioredis gives commands up and drops their answers (`commandTimeout`). Undefined otherwise. */
+  received(slot: number): number | undefined
   /**
    * Makes the client close its connection to the master of a slot of the Cluster and open another one, if the client supports that. A
    * client of node-redis does so only if the server answers on a new connection.
@@ -152,6 +154,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
       return node?.isReady === false ? (errors?.last ?? nodeGone) : undefined
     },
     checkListener: () => errors?.checkListener(),
+    received: () => undefined,
     async reconnect(slot, isSilent) {
       const single = (client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client
       if (!isOpenSingle(single)) return
@@ -211,6 +214,12 @@ function nodeClient(client: IoredisLike, slot: number): IoredisNode | undefined 
   return nodes.call(client).find(({ options }) => `${options?.host}:${options?.port}` === name)
 }
 
+/** True if a command that gets no answer in time is given up. */
+function givesUp(client: IoredisLike): boolean {
+  const { options } = client as { options?: { commandTimeout?: unknown; redisOptions?: { commandTimeout?: unknown } } }
+  return (options?.commandTimeout ?? options?.redisOptions?.commandTimeout) !== undefined
+}
+
 function ioredis(client: IoredisLike): Connection {
   const errors = errorsOf(client, true, 'Nobody then sees why a connection breaks.')
   return {
@@ -220,6 +229,7 @@ function ioredis(client: IoredisLike): Connection {
       return connected ? undefined : (errors?.last ?? nodeGone)
     },
     checkListener: () => errors?.checkListener(),
+    received: (slot) => (givesUp(client) ? nodeClient(client, slot)?.stream?.bytesRead : undefined),
     reconnect(slot) {
       const { status, stream } = nodeClient(client, slot) ?? {}
       // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the connection waits for

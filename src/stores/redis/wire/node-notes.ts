@@ -6,6 +6,7 @@ export class RedisNode {
   #scripts = new WeakSet<Script>()
   /** When the oldest batch without an answer was sent, in microseconds; 0 if the node has answered all batches. */
   #silentSince = 0
+  #received: number | undefined
   /** Since when batches wait for a connection, in microseconds; 0 if the last batch was sent. */
   #waitingSince = 0
   /** How often the node has answered. */
@@ -20,8 +21,12 @@ export class RedisNode {
     this.#scripts = new WeakSet()
   }
 
-  asked(now: number): void {
-    if (this.#silentSince === 0) this.#silentSince = now
+  /** @param received how many bytes the connection has received, if the client gives calls up whose answers it then drops */
+  asked(now: number, received?: number): void {
+    if (this.#silentSince === 0) {
+      this.#silentSince = now
+      this.#received = received
+    }
     this.#waitingSince = 0
   }
 
@@ -41,7 +46,8 @@ export class RedisNode {
    * True if the node has not answered, or has had no connection, for `duration` microseconds. The caller then makes the client reconnect,
    * because the connection may be broken without notice. After the result true, the time is measured again from the next batch.
    */
-  isSilentFor(duration: number): boolean {
+  isSilentFor(duration: number, received?: number): boolean {
+    if (received !== this.#received) this.#silentSince = 0
     const since = this.#silentSince || this.#waitingSince
     if (since === 0 || monotonicClock() - since < duration) return false
     this.#silentSince = 0

@@ -97,7 +97,7 @@ export class UnderWay {
     const message = messageOf(batch.calls, whole, ttlMargin)
     const { script } = message
     const sentAt = monotonicClock()
-    node.asked(sentAt)
+    node.asked(sentAt, connection.received(batch.slot))
     this.#batches.push(batch)
     this.requests += message.calls.length
     if (!node.has(script)) this.#loading.set(batch, node)
@@ -133,7 +133,8 @@ export class UnderWay {
     const node = this.#nodeOf(slot)
     if (!sent && !connection.ready()) node.waited(monotonicClock())
     const { answers } = node
-    if (node.isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot, () => node.answers === answers)
+    if (node.isSilentFor(reconnectAfter * 1000, connection.received(slot)))
+      connection.reconnect(slot, () => node.answers === answers)
   }
 
   #nodeOf(slot: number): RedisNode {
