@@ -442,7 +442,7 @@ describe('the exports', () => {
     'ffff:ffff:ffff::',
   ]
   test.each([...addresses, ...more])('ipKeyGenerator gives the same key: %s', (ip) => {
-    for (const subnet of [undefined, 56, 64, 48, 1, 127, 128, false, 0, null as never, '' as never]) {
+    for (const subnet of [undefined, 56, 64, 48, 1, 127, 128, false, 0, null as never, '' as never] as const) {
       expect([subnet, compat.ipKeyGenerator(ip, subnet)]).toEqual([subnet, original.ipKeyGenerator(ip, subnet)])
     }
   })

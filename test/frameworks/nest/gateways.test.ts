@@ -347,7 +347,8 @@ test('the exceptions of a flood of messages keep up with its refusals, so that t
   }
 
   // As with a loader of TypeScript or of instrumentation, each import asks another thread.
-  register('data:text/javascript,export const load = (url, context, next) => next(url, context)')
+  const loader = 'export const load = (url, context, next) => next(url, context)'
+  register(`data:text/javascript,${loader}`)
   const refused = () => {
     refusals++
     behind = Math.max(behind, refusals - exceptions)
