@@ -1,13 +1,16 @@
-import { ownText } from '../../common/index.ts'
+import { invalidOption, ownText } from '../../common/index.ts'
 import { isIPv4, maxLength, parseIPv6, withoutPort } from './address.ts'
 
 /**
  * The text that identifies the client behind an address. For IPv4, and for IPv4 inside IPv6, the text is the IPv4 address. For
  * IPv6, the text is the network, such as `2001:db8:0:100::/56`: a subscriber has a complete network, and can send each request
  * from another address in it. A port or a zone is left out. A text that is not an address is returned unchanged.
- * @param ipv6Prefix how many leading bits of an IPv6 address identify one client, 1 to 128
+ * @param ipv6Prefix how many leading bits of an IPv6 address identify one client, 1 to 128. Default 56
+ * @throws HeadgateError `HEADGATE_OPTION` if `ipv6Prefix` is no such number
  */
-export function addressKey(address: string, ipv6Prefix: number): string {
+export function addressKey(address: string, ipv6Prefix: number = 56): string {
+  if (!(Number.isInteger(ipv6Prefix) && ipv6Prefix >= 1 && ipv6Prefix <= 128))
+    throw invalidOption('addressKey: ipv6Prefix', 'a whole number from 1 to 128', ipv6Prefix, 'Write 64.')
   if (address.indexOf(':') === -1) return address
   const text = withoutPort(address)
   if (text.indexOf(':') === -1) return text

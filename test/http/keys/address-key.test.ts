@@ -85,3 +85,10 @@ describe('IPv6 keys depend on bits, not on text', () => {
     )
   })
 })
+
+test('a prefix that is no number of bits is an error, and no prefix is that of byIp', () => {
+  expect(addressKey('2001:db8:1:2:3::1')).toBe('2001:db8:1:0::/56')
+  for (const prefix of [0, 129, 1.5, Number.NaN, null, '64']) {
+    expect(() => addressKey('192.0.2.1', prefix as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  }
+})
