@@ -235,6 +235,34 @@ describe('what whenEnded says', () => {
     }
   })
 
+  test.each<[string, number | undefined, number, string]>([
+    ['has the whole body', 5, 200, '200'],
+    ['has a part of the body', 6, 200, '200 aborted'],
+    ['has a body of unknown length', undefined, 200, '200 aborted'],
+    ['has the whole body of a failure', 5, 401, '401'],
+  ])('of a response that is not ended when its client closes, which %s', async (_, length, status, end) => {
+    const unended = (response: Http2ServerResponse) => {
+      response.statusCode = status
+      if (length !== undefined) response.setHeader('Content-Length', length)
+      response.write('hello')
+    }
+    const once = await record(1, unended)
+    const twice = await record(1, (response) => {
+      if (twice.ends.length === 0) response.end('first')
+      else unended(response)
+    })
+    for (const { port } of [once, twice]) {
+      const ask = () => client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+      const client = connectTcp(port, '127.0.0.1').on('data', (chunk) => {
+        if (`${chunk}`.includes('hello')) client.destroy()
+        else if (`${chunk}`.includes('first')) ask()
+      })
+      ask()
+    }
+    await until(() => once.ends.length === 1 && twice.ends.length === 2)
+    expect([once.ends, twice.ends]).toEqual([[end], ['200', end]])
+  })
+
   test('of a response whose status was changed after it was sent: the status that was sent', async () => {
     for (const version of [1, 2] as const) {
       let sent: Http2ServerResponse | undefined

@@ -3,6 +3,9 @@ interface EndingSocket {
   readonly destroyed: boolean
   /** The error that has ended the socket. Null if there was none. */
   readonly errored?: Error | null
+  readonly bytesWritten?: number
+  /** How many bytes wait to be written. */
+  readonly writableLength?: number
   once(event: 'close', listener: () => void): unknown
 }
 
@@ -170,11 +173,26 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   })
   // The whole response to HEAD is its head. The client may close the connection while the application still writes a body.
   const isHead = response.req?.method === 'HEAD' && response.socket !== null
+  const before = response.socket === null ? undefined : response.req?.socket?.bytesWritten
   // Inner requests of Nuxt have a socket that reports nothing. Their responses emit 'close' before 'finish'.
   const isInner = response.req?.socket?.once === undefined
   response.once('close', () => {
-    end(!(isHead && response.headersSent === true) && !(isInner && response.writableFinished))
+    const isSent = (isHead && response.headersSent === true) || (isInner && response.writableFinished)
+    end(!isSent && !isWhole(response, before))
   })
+}
+
+/**
+ * True if all bytes of the body have been written, as Content-Length says. A client may then close the connection before the application
+ * ends the response, which a stream of a file does only after one more read.
+ * @param before how many bytes the socket had written before the response; undefined if that is not known
+ */
+function isWhole(response: EndingResponse, before: number | undefined): boolean {
+  const { _header: head } = response as { readonly _header?: unknown }
+  const { bytesWritten = 0, writableLength = 0 } = response.req?.socket ?? {}
+  const length = typeof head === 'string' && /\r\ncontent-length: *(\d+)\r\n/i.exec(head)?.[1]
+  if (!length || before === undefined || writableLength > 0) return false
+  return bytesWritten - before >= (head as string).length + Number(length)
 }
 
 /**
