@@ -33,6 +33,7 @@ const parts = [
   'test/algorithms/exact-math.test.ts',
   'test/calendar/golden.test.ts',
   'test/limiter/{alternatives-{law,model},expiring-model,thresholds}.test.ts',
+  'test/overrides/stores.test.ts',
   'test/failure/flapping.test.ts',
   'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',
@@ -64,7 +65,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Vitest leaves one core free by itself. Many tests wait for a server, so there is work for more than all of them.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
       tier('unit', ['test/**/*.test.ts'], {

@@ -1,3 +1,4 @@
+import { isolatesRequests } from '#platform'
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
 import { type EndingResponse, isReplaced } from '../../src/http/held/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
@@ -204,7 +205,7 @@ export class Answer {
     for (const name in this.fields) response.setHeader(name, this.fields[name] as string)
   }
 
-  /** Watches the body of a response for its end. Some servers read the body of a response to HEAD too, although they do not send it. */
+  /** Watches a body for its end. Some servers read the body of a response to HEAD, and end the response then. Workers end it at once. */
   #watch(response: Response, { method, headers }: Answering): void {
     this.response = response
     this.#passed = undefined
@@ -222,7 +223,7 @@ export class Answer {
     this.#isIncomplete = incomplete || method !== 'HEAD'
     // After a later response has replaced this one, its end is not that of the request.
     const sent = () => turn === this.#turn && end(false)
-    if (method === 'HEAD' && (this.dropsBodyOfHead || !this.#inFlight)) end(false)
+    if (method === 'HEAD' && (this.dropsBodyOfHead || isolatesRequests || !this.#inFlight)) end(false)
     else if (method === 'HEAD') {
       this.response = watchUnread(response, { ...watcher, end: sent }, sent, true)
     } else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {

@@ -1,6 +1,6 @@
 /* A connection whose other end is gone without a word heals by itself, with the defaults of the clients. */
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient, type RedisClientOptions } from 'redis'
@@ -90,6 +90,25 @@ test.each(['ioredis', 'node-redis'])(
     await expect.poll(source, { timeout: 8000 }).toBe('store')
   },
 )
+
+test('ioredis: a connection that falls silent after its first answer is left', async () => {
+  let connections = 0
+  const answers = createServer((socket) => {
+    const isFirst = connections++ === 0
+    let chunks = 0
+    const far = connectTcp(server.port, '127.0.0.1').on('error', () => undefined)
+    far.on('data', (chunk) => (!isFirst || chunks++ === 0) && socket.write(chunk))
+    socket.on('error', () => undefined).on('data', (chunk) => far.write(chunk))
+    socket.on('close', () => far.destroy())
+  })
+  await new Promise<void>((resolve) => answers.listen(0, '127.0.0.1', resolve))
+  const client = await connect('ioredis', (answers.address() as AddressInfo).port)
+  const store = redisStore({ client, reconnectAfter: '300ms' })
+  const limiter = new RateLimiter({ name: 'first-answer', policies: '1000/1h', store })
+  await expect.poll(async () => (await limiter.consume('k')).source, { timeout: 20_000 }).toBe('store')
+  ;(client as Redis).disconnect()
+  answers.close()
+})
 
 test('ioredis: a server that loads its data keeps its connection', async () => {
   let connections = 0

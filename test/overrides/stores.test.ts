@@ -11,6 +11,7 @@ import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { shareStore } from '../../src/stores/shares/index.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { sampled } from '../support/depth.ts'
 import { type RedisServer, startCluster, startRedis } from '../support/redis-server.ts'
 import { postgres } from '../support/server-stores.ts'
 import { temporaryFolder } from '../support/sqlite.ts'
@@ -65,7 +66,7 @@ function limiterOn(store: Store): RateLimiter {
   return limiter
 }
 
-describe.each(stores)('$name', ({ create }) => {
+describe.each(sampled(stores, 5))('$name', ({ create }) => {
   const both = () => {
     const prefix = `ov-${prefixes++}`
     return [limiterOn(create(prefix)), limiterOn(create(prefix))] as const

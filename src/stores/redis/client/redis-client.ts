@@ -6,7 +6,7 @@ import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
 import { isPool, poolReady } from './node-redis-pool.ts'
 import { isSentinel, type NodeRedisSentinel, SentinelMaster } from './node-redis-sentinel.ts'
 import { type SendScript, withBytes } from './script-call.ts'
-import { type AddressedClient, serverAnswers } from './server-answers.ts'
+import { type AddressedClient, beganSilent, serverAnswers } from './server-answers.ts'
 
 type Listener = () => void
 
@@ -233,8 +233,8 @@ function ioredis(client: IoredisLike): Connection {
     reconnect(slot) {
       const { status, stream } = nodeClient(client, slot) ?? {}
       // Destroys the socket, because a socket whose other end is gone may never close. With the status `connect`, the connection waits for
-      // the answers to its first commands. A server that loads its data has answered.
-      if (status === 'ready' || (status === 'connect' && stream?.bytesRead === 0)) stream?.destroy?.()
+      // the answers to its first commands. A server that loads its data answers again and again.
+      if (status === 'ready' || (status === 'connect' && stream && beganSilent(stream))) stream?.destroy?.()
     },
     leaveReplica: (after) => {
       const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels

@@ -1,5 +1,6 @@
 import { connect, type NetConnectOpts } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { monotonicClock } from '../../../common/index.ts'
 
 /** How long a new connection may take to get an answer, in milliseconds. */
 const longest = 1000
@@ -37,4 +38,21 @@ export async function serverAnswers(client: AddressedClient): Promise<boolean> {
   })
   // The options may be those of another version, with which a connection throws.
   return answered.catch(() => false).finally(() => asked.delete(client))
+}
+
+/** For each connection that has begun to answer and is not ready: how many bytes have come, and since when, in microseconds. */
+const began = new WeakMap<object, { bytes: number; since: number }>()
+
+/** For how long a connection that has begun to answer may be silent: ioredis asks a server that loads its data every 10 seconds. */
+const longestPause = 11_000_000
+
+/** True if a connection that is not ready has answered nothing, or nothing more for a while. */
+export function beganSilent(stream: { readonly bytesRead?: number }): boolean {
+  const { bytesRead: bytes = 0 } = stream
+  if (bytes === 0) return true
+  const now = monotonicClock()
+  const before = began.get(stream)
+  if (before?.bytes === bytes) return now - before.since > longestPause
+  began.set(stream, { bytes, since: now })
+  return false
 }
