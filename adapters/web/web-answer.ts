@@ -105,9 +105,8 @@ export class Answer {
   }
 
   /**
-   * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Each call of this
-   * function returns a larger number while a handler runs or the server reads the response body, and otherwise the same number as
-   * before. Undefined if a response of node:http reports the end.
+   * Records that a limiter has to know the end of the response. Returns a function, as `Framework.held` requires. Its number grows while a
+   * handler runs or the server reads the response body. Undefined if a response of node:http reports the end.
    * @param socket the socket of a request that may upgrade. The number also grows after the answer, because an unread socket shows no close
    */
   hold(inFlight: boolean, node: EndingResponse | undefined, socket?: ClosingSocket): (() => number) | undefined {
