@@ -65,7 +65,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Vitest leaves one core free by itself. Many tests wait for a server, so there is work for more than all of them.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
       tier('unit', ['test/**/*.test.ts'], {
