@@ -18,9 +18,11 @@ function lengthOf(window: number): number {
   return Math.min(longestWindow, Math.max(1, Math.ceil(window)))
 }
 
+const hits = 'hits'
+
 /** A policy that only counts hits and refuses no hit. The window of a key begins with the key's first hit. */
 function hitsIn(window: number): Policy {
-  return counter({ name: 'hits', window: `${lengthOf(window)}ms` })
+  return counter({ name: hits, window: `${lengthOf(window)}ms` })
 }
 
 /**
@@ -59,7 +61,7 @@ export function countersOn(store: Store, id: string, window: number): RateLimite
 }
 
 export function hit(counters: RateLimiter, key: string): MaybePromise<WindowCount> {
-  const counted = ({ allowed, ...decision }: Decision) => countOf(decision, !allowed)
+  const counted = (decision: Decision) => countOf(decision, !decision.allowed)
   return isLocal(counters.store) ? counted(counters.consumeSync(key)) : counters.consume(key).then(counted)
 }
 
@@ -71,10 +73,11 @@ export async function read(counters: RateLimiter, key: string): Promise<WindowCo
 /** The hits of a key that is banned, or that an override limits: more than any limit, although no hit was counted. */
 export const uncounted: number = Number.MAX_SAFE_INTEGER
 
-function countOf(decision: Pick<Decision, 'policies' | 'resetAfter' | 'retryAfter'>, refused: boolean): WindowCount {
-  const { policies, resetAfter, retryAfter } = decision
+function countOf({ policies, resetAfter, retryAfter }: Decision, refused: boolean): WindowCount {
   if (refused) return { used: uncounted, resetAfter: Math.min(retryAfter, longestWindow) }
-  return { used: policies[0]?.used ?? 0, resetAfter }
+  const [counted] = policies
+  // The policies of an override replace the limit of the middleware, so a call that they admit counts as the first one.
+  return { used: counted?.name === hits ? counted.used : 1, resetAfter }
 }
 
 export function isHeadgateStore(store: unknown): store is Store {

@@ -38,7 +38,8 @@ export interface ThrottlerStorageOptions {
   onStoreError?: OnStoreError
 }
 
-const hits = 'hits'
+/** The names of the policies of a throttler. */
+const [hits, penalty] = ['hits', 'penalty']
 
 /** The name of a throttler, and its numbers for one request. Times are in milliseconds. */
 interface Throttler {
@@ -80,12 +81,13 @@ export class HeadgateThrottlerStorage {
     throttlerName: string,
   ): Promise<ThrottlerStorageRecord> {
     const limiter = this.#planOf({ name: throttlerName, ttl, limit, blockDuration })
-    const { allowed, policies, retryAfter } = await decide(limiter, key, 1, { details: { nextAfter: true } })
+    const { allowed, policies, retryAfter, ban } = await decide(limiter, key, 1, { details: { nextAfter: true } })
     const log = policies[0]
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
     if (allowed) return { totalHits: log?.used ?? 0, timeToExpire, isBlocked: false, timeToBlockExpire: 0 }
-    const ban = policies[1]
-    const timeToBlockExpire = seconds(ban === undefined ? retryAfter : ban.retryAfter, ttl)
+    // The ban of `blockDuration` may end before the window does, and the count then starts at 0. Another ban is an operator's.
+    const block = ban === undefined ? policies.find(({ name }) => name === penalty) : undefined
+    const timeToBlockExpire = seconds(block?.retryAfter ?? retryAfter, ttl)
     return { totalHits: limit + 1, timeToExpire: timeToExpire || timeToBlockExpire, isBlocked: true, timeToBlockExpire }
   }
 
@@ -105,15 +107,15 @@ export class HeadgateThrottlerStorage {
     const most = numberFor('ThrottlerModule: limit', limit, 0, largestLog, Math.floor)
     const ban = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
     const policies = slidingLog({ name: hits, limit: most, window: `${window}ms` })
-    const penalty = ban > 0 && penaltyOf(window, ban)
+    const block = ban > 0 && penaltyOf(window, ban)
     const first = this.#limiters.get(name)
-    if (first !== undefined) return first.withPlan({ policies, penalty })
+    if (first !== undefined) return first.withPlan({ policies, penalty: block })
     const limiter = new RateLimiter({
       name: limiterName(name),
       policies,
       store: this.#store,
       onStoreError: this.#onStoreError,
-      ...(penalty && { penalty }),
+      ...(block && { penalty: block }),
     })
     this.#limiters.set(name, limiter)
     return limiter
@@ -122,7 +124,7 @@ export class HeadgateThrottlerStorage {
 
 /** The penalty: a ban of `blockDuration` after a refusal. After the ban, the count starts at 0, even if the ban was shorter than `ttl`. */
 function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
-  return { after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
+  return { name: penalty, after: 1, within: `${ttl}ms`, ban: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
 /**

@@ -66,12 +66,12 @@ export class PacerLedger {
   }
 
   /**
-   * True if the store can promise a waiting call the time of its admission. This needs that at most one policy is enforced, that this
-   * policy can promise future times, and that no policy counts units in flight.
+   * True if the store can promise a waiting call the time of its admission. This needs that the store promises future times, that at most
+   * one policy is enforced, that this policy can promise future times too, and that no policy counts units in flight.
    */
   get reservable(): boolean {
     const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
-    if (this.lease < Infinity) return false
+    if (this.lease < Infinity || this.#limiter.store.traits?.promises === false) return false
     return policy === undefined || (others.length === 0 && policy.algorithm.promises)
   }
 

@@ -1,7 +1,10 @@
 /* The storage alone. Beside the package, in an application of NestJS, it is tested in test/frameworks/nest. */
+import Database from 'libsql'
 import { expect, test, vi } from 'vitest'
 import { HeadgateThrottlerStorage } from '../../adapters/compat/nest-throttler.ts'
-import { memoryStore, type Store, wallClock } from '../../src/index.ts'
+import { memoryStore, RateLimiter, type Store, wallClock } from '../../src/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
 
 test('limits that differ by request share the hits of a key', async () => {
   const storage = new HeadgateThrottlerStorage()
@@ -98,3 +101,21 @@ test('a window until a fixed time ends then, however many requests come before',
   expect(await storage.increment('ann', 86_400_000, 2, 0, 'default')).toMatchObject({ isBlocked: false, totalHits: 1 })
   vi.useRealTimers()
 })
+
+test.each([0, 5000])(
+  'a ban and an override by an operator tell when they end, beside blockDuration %i',
+  async (block) => {
+    const database = new Database(':memory:')
+    const clock = new ManualClock()
+    const store = () => sqliteStore({ database, clock: clock.now })
+    const storage = new HeadgateThrottlerStorage({ store: store() })
+    const operator = new RateLimiter({ name: 'default', policies: '1/1m', store: store() })
+    const hit = (key: string) => storage.increment(key, 60_000, 3, block, 'default')
+    for (const key of ['ann', 'bob']) await hit(key)
+    await operator.ban('ann', '1h')
+    expect(await hit('ann')).toMatchObject({ isBlocked: true, timeToBlockExpire: 3600 })
+    await operator.override('bob', { policies: ['1/1m sliding-log', '2/1h sliding-log'] })
+    await expect.poll(() => hit('bob'), { timeout: 3000, interval: 300 }).toMatchObject({ isBlocked: true })
+    expect((await hit('bob')).timeToBlockExpire).toBe(block === 0 ? 60 : 5)
+  },
+)

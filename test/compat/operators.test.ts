@@ -96,6 +96,16 @@ test.each(Object.keys(packages))('%s: an override with policies limits, also for
   for (let n = 0; n < 5; n++) expect((await ask()).status).toBe(429)
 })
 
+test.each(Object.keys(packages))('%s: an override with policies admits more than the limit', async (what) => {
+  const { ask, operator } = await start(what)
+  for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200)
+  expect((await ask()).status).toBe(429)
+  await operator.override('*', { policies: '8/1h' })
+  await expect.poll(async () => (await ask()).status, { timeout: 3000, interval: 500 }).toBe(200)
+  for (let n = 0; n < 7; n++) expect((await ask()).status).toBe(200)
+  expect((await ask()).status).toBe(429)
+})
+
 test.each(['express-rate-limit', 'hono-rate-limiter'])(
   '%s: a request that a ban refuses takes no hit back with skipFailedRequests',
   async (what) => {

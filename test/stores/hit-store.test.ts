@@ -9,6 +9,7 @@ import {
   type Store,
   slidingWindow,
 } from '../../src/index.ts'
+import { Pacer } from '../../src/pacer/index.ts'
 import { type HitStoreOptions, hitStore } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import fc from '../support/fast-check.ts'
@@ -260,4 +261,43 @@ test.each<[string, NonNullable<HitStoreOptions['unhit']>, boolean]>([
   expect(decisions).toEqual([true, true, true, false, false, false, false, false])
   expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
   expect((await limiter.consume('bob')).allowed).toBe(true)
+})
+
+test.each([
+  ['synchronous', true],
+  ['asynchronous', false],
+])('a pacer on %s functions lets calls wait for the next window', async (_, synchronous) => {
+  const clock = new ManualClock()
+  const functions = counters(clock)
+  const hit: HitStoreOptions['hit'] = synchronous ? functions.hit : async (...given) => functions.hit(...given)
+  const store = hitStore({ ...functions, hit, synchronous })
+  const pacer = new Pacer(first(), { store, clock: clock.now, sleeper: clock.sleeper })
+  const [begin, starts]: [number, number[]] = [clock.now(), []]
+  const calls = Array.from({ length: 7 }, () => pacer.acquire().then(() => starts.push((clock.now() - begin) / 1000)))
+  await clock.pass(2500)
+  await Promise.all(calls)
+  expect(starts).toEqual([0, 0, 0, 1000, 1000, 1000, 2000])
+  expect(await pacer.tryAcquire(3, { timeout: '499ms' })).toBe(false)
+})
+
+test('a reset and a clear wait for the hits of refused calls, which unhit still takes back', async () => {
+  const functions = counters(new ManualClock())
+  const late: (() => void)[] = []
+  const used = () => functions.read('ann', { window: 1000, limit: 3 })
+  const store = hitStore({
+    ...functions,
+    hit: async (...given) => functions.hit(...given),
+    unhit: (...given) => new Promise<void>((ended) => late.push(() => ended(void functions.unhit(...given)))),
+    synchronous: false,
+  })
+  const limiter = new RateLimiter({ policies: first(), store })
+  for (const empty of [() => limiter.reset('ann'), () => limiter.clear()]) {
+    for (let n = 0; n < 6; n++) expect((await limiter.consume('ann')).allowed).toBe(n < 3)
+    const emptied = empty()
+    await new Promise(setImmediate)
+    expect(used()).toMatchObject({ used: 6 })
+    for (const end of late.splice(0)) end()
+    await emptied
+    expect(used()).toBe(undefined)
+  }
 })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
 import { isPromise, shown } from '../../../src/common/index.ts'
-import type { WindowCount } from '../counters.ts'
+import { uncounted, type WindowCount } from '../counters.ts'
 import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
@@ -57,7 +57,7 @@ export async function apply(
     ttl,
     ttlInSeconds: Math.ceil(ttl / 1000),
     isExceeded: used > max,
-    isBanned: settings.ban !== -1 && used - max > settings.ban,
+    isBanned: settings.ban !== -1 && used !== uncounted && used - max > settings.ban,
   }
 }
 

@@ -129,6 +129,11 @@ export interface StoreTraits {
    */
   readonly alternatives?: boolean
   /**
+   * False if the store only decides about the present, so that `reserve` never answers with a later time. A pacer then asks again when
+   * units may be free. Default true.
+   */
+  readonly promises?: boolean
+  /**
    * True if a command can fail. The store must then make its ledgers by `withFailover`. Default: false for a synchronous store,
    * else true.
    */
