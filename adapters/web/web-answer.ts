@@ -217,16 +217,15 @@ export class Answer {
     }
     const { status } = response
     const incomplete = !isStatus(status) || isReplaced(status, method)
-    const end = (aborted: boolean) => this.end(status, aborted || incomplete)
+    // After a later response has replaced this one, the end of this one is not that of the request.
+    const endAs = (ended: number, aborted: boolean) => void (turn === this.#turn && this.end(ended, aborted))
+    const end = (aborted = false) => endAs(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
     this.#isIncomplete = incomplete || method !== 'HEAD'
-    // After a later response has replaced this one, its end is not that of the request.
-    const sent = () => turn === this.#turn && end(false)
-    if (method === 'HEAD' && (this.dropsBodyOfHead || isolatesRequests || !this.#inFlight)) end(false)
-    else if (method === 'HEAD') {
-      this.response = watchUnread(response, { ...watcher, end: sent }, sent, true)
-    } else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
-      this.response = watchUnread(response, watcher, () => this.end(304, false), this.mayStayUnread)
+    if (method === 'HEAD' && (this.dropsBodyOfHead || isolatesRequests || !this.#inFlight)) end()
+    else if (method === 'HEAD') this.response = watchUnread(response, { ...watcher, end: () => end() }, end, true)
+    else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
+      this.response = watchUnread(response, watcher, () => endAs(304, false), this.mayStayUnread)
     } else this.response = watchBody(response, watcher)
     this.#watched = this.response
   }

@@ -279,14 +279,16 @@ describe('the end of a response', () => {
       expect([await used(), (await failures.usage('k')).policies[0]?.used]).toEqual([0, 1])
     })
 
-    test('is not that of a response that an outer wrap has replaced', async () => {
+    test.each(['GET', 'HEAD'])('of a %s is not that of a response that an outer wrap has replaced', async (method) => {
       const { limit, used } = inFlight()
+      const replaced: Response[] = []
       const inner = rateLimit({ ...hourly(99), keys: () => 'k' }).wrap(() => new Response('ok'))
       const outer = limit.wrap(async (each) => {
-        await inner(each)
+        replaced.push(await inner(each))
         return slowly()
       })
-      read(await outer(request('/', head)))
+      read(await outer(request('/', { method })))
+      await replaced[0]?.text()
       await sleep(150)
       expect(await used()).toBe(1)
     })
