@@ -155,6 +155,7 @@ const guide = [
       page('Next.js', 'frameworks/next'),
       page('SvelteKit', 'frameworks/sveltekit'),
       page('React Router', 'frameworks/react-router'),
+      page('Astro', 'frameworks/astro'),
       page('AWS Lambda', 'frameworks/lambda'),
       page('h3 and Nitro', 'frameworks/h3'),
       page('node:http', 'frameworks/node'),

@@ -38,6 +38,20 @@ describe('a store that returns promises', () => {
     expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
   })
 
+  test('a call that comes to a full queue waits if a place is free when the store answers', async () => {
+    const pacer = timeline.pacer(even, { store, maxQueue: 2 })
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire())
+    timeline.write('B', pacer.acquire(1, { signal: controller.signal }))
+    timeline.write('C', pacer.acquire())
+    await timeline.pass(30)
+    timeline.write('D', pacer.acquire())
+    timeline.write('E', pacer.acquire())
+    await timeline.pass(5)
+    controller.abort('gone')
+    expect(await timeline.read()).toBe('A+20 B!gone+35 E!HEADGATE_QUEUE_FULL+50 C+120 D+220')
+  })
+
   test('a call that is aborted during its request gives its units back', async () => {
     for (const policy of [slidingLog({ limit: 1, window: '10s' }), slidingWindow({ limit: 1, window: '10s' })]) {
       const timeline = new Timeline()

@@ -5,10 +5,10 @@
  * assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with the cost of the slot uses the
  * slot. Waiters are ordered by priority, and then by the time at which they came.
  *
- * Slots of different costs cannot be exchanged without breaking a promise. So priority decides only among calls of
- * equal cost. When a waiter gives up, all slots after the slot of this waiter are given back and booked again, never at
- * a later time. If other processes or reservations may book too, no promised slot can move. The next waiters of the same cost then use the
- * earlier slots, and the last slot of that cost is given back.
+ * Slots of different costs cannot be exchanged without breaking a promise. So priority decides only among calls of equal cost. When a
+ * waiter gives up, all slots after the slot of this waiter are given back and booked again, never at a later time. If other processes or
+ * reservations may book too, no promised slot can move. The next waiters of the same cost then use the earlier slots, and the last slot of
+ * that cost is given back.
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
@@ -44,10 +44,7 @@ export class ReservingQueue extends Queue {
   /** Asks whether another process holds the key, before calls start at their slots. Undefined if no other process can hold the key. */
   readonly #check: HoldCheck | undefined
   readonly #onDue: (slot: Slot) => void
-  /**
-   * The time of the last slot (promised start) that was booked before the latest change of the rate. Until this slot is over, booked slots
-   * are not given back to be booked again at earlier times.
-   */
+  /** When the last slot starts that was booked before the latest change of the rate. Until then, no slot moves to an earlier time. */
   #keptUntil = 0
   /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots (start times). */
   #closingUp = false
@@ -89,9 +86,10 @@ export class ReservingQueue extends Queue {
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
     const sent = this.#check && this.now
-    const booking = this.context.units.reserve(this.keys, waiter.cost, this.#maxWaitOf(waiter))
+    const maxWait = this.#maxWaitOf(waiter)
+    const booking = this.context.units.reserve(this.keys, waiter.cost, maxWait)
     if (!isPromise(booking)) {
-      this.#decided(waiter, booking)
+      this.#decided(waiter, booking, maxWait)
       return
     }
     this.#horizon.started(waiter)
@@ -107,7 +105,7 @@ export class ReservingQueue extends Queue {
       (booked) =>
         answered(() => {
           if (sent !== undefined && booked.decision.ban === undefined) this.#check?.answered(sent, booked.decision)
-          this.#decided(waiter, booked)
+          this.#decided(waiter, booked, maxWait)
         }),
       (error) => answered(() => waiter.stage === 'requesting' && this.refuse(waiter, error)),
     )
@@ -140,14 +138,16 @@ export class ReservingQueue extends Queue {
     return false
   }
 
-  #decided(waiter: Waiter, booking: Booking): void {
+  #decided(waiter: Waiter, booking: Booking, maxWait: number): void {
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
     this.#horizon.answered(booking)
     if (!decision.allowed) {
-      if (obeyHold(this, decision)) {
-        if (here) this.#wait(waiter)
-      } else if (here) this.refuseBy(decision, waiter)
+      // A place in a full queue may have become free while the store was asked.
+      const hasPlace = maxWait === 0 && decision.retryAfter < Infinity && this.maxWaitOf(waiter) > 0
+      const waits = obeyHold(this, decision) || hasPlace
+      if (here && waits) this.#wait(waiter)
+      else if (here) this.refuseBy(decision, waiter)
     } else if (!here || this.stopped) {
       this.#giveBack(tickets)
       if (here) this.#wait(waiter)

@@ -5,6 +5,7 @@ import { notFound, permanentRedirect, redirect as redirectInNext } from 'next/na
 import { NextRequest, NextResponse } from 'next/server'
 import { afterAll, expect, test } from 'vitest'
 import { headgateWarnings } from '../../support/headgate-warnings.ts'
+import { onRequest } from '../.examples/astro.ts'
 import { own } from '../.examples/lambda.ts'
 import { proxy } from '../.examples/next-proxy.ts'
 import { GET } from '../.examples/next-route.ts'
@@ -157,4 +158,21 @@ test('AWS Lambda: a handler of its own counts failures, and holds no unit once i
   const seen: unknown[] = []
   for (const body of ['{', '{}', '{', '{}', '{', '{}']) seen.push(await call(body))
   expect(seen).toEqual(['SyntaxError', 401, 'SyntaxError', 401, 'SyntaxError', 429])
+})
+
+test('Astro: a rewrite and an error page, for which the middleware runs again, are the same request', async () => {
+  const context = () => {
+    const request = new Request('https://example.com/')
+    return { request, locals: {}, clientAddress: '203.0.113.9', isPrerendered: false }
+  }
+  const page = async () => new Response('page')
+  const statuses: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const outer = context()
+    // Astro.rewrite makes another Request, and keeps `locals`.
+    const rewrite = () => onRequest({ ...outer, request: new Request('https://example.com/other') }, page)
+    statuses.push((await onRequest(outer, async () => rewrite())).status)
+  }
+  expect(statuses).toEqual([200, 200, 429])
+  expect((await onRequest({ ...context(), isPrerendered: true }, page)).status).toBe(200)
 })
