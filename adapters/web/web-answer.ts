@@ -1,4 +1,3 @@
-import { isolatesRequests } from '#platform'
 import { HeadgateError, type MaybePromise } from '../../src/common/index.ts'
 import { type EndingResponse, isReplaced } from '../../src/http/held/index.ts'
 import type { ResponseHead } from '../node-pair.ts'
@@ -204,7 +203,7 @@ export class Answer {
     for (const name in this.fields) response.setHeader(name, this.fields[name] as string)
   }
 
-  /** Watches a body for its end. Some servers read the body of a response to HEAD, and end the response then. Workers end it at once. */
+  /** Watches a body for its end. Some servers read the body of a response to HEAD, and end the response then. */
   #watch(response: Response, { method, headers }: Answering): void {
     this.response = response
     this.#passed = undefined
@@ -222,7 +221,7 @@ export class Answer {
     const end = (aborted = false) => endAs(status, aborted || incomplete)
     const watcher = { reads: (change: number) => this.#read(change), end }
     this.#isIncomplete = incomplete || method !== 'HEAD'
-    if (method === 'HEAD' && (this.dropsBodyOfHead || isolatesRequests || !this.#inFlight)) end()
+    if (method === 'HEAD' && (this.dropsBodyOfHead || !this.#inFlight)) end()
     else if (method === 'HEAD') this.response = watchUnread(response, { ...watcher, end: () => end() }, end, true)
     else if (isCached(response, this.mayStayUnread ? undefined : method, headers)) {
       this.response = watchUnread(response, watcher, () => endAs(304, false), this.mayStayUnread)

@@ -5,7 +5,7 @@ interface EndingSocket {
   readonly errored?: Error | null
   readonly bytesWritten?: number
   /** How many bytes wait to be written. */
-  readonly writableLength?: number
+  readonly writableFinished?: boolean
   once(event: 'close', listener: () => void): unknown
 }
 
@@ -189,9 +189,10 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
  */
 function isWhole(response: EndingResponse, before: number | undefined): boolean {
   const { _header: head } = response as { readonly _header?: unknown }
-  const { bytesWritten = 0, writableLength = 0 } = response.req?.socket ?? {}
+  // If a write was cancelled, its bytes count as written, but the socket has not finished.
+  const { bytesWritten = 0, writableFinished } = response.req?.socket ?? {}
   const length = typeof head === 'string' && /\r\ncontent-length: *(\d+)\r\n/i.exec(head)?.[1]
-  if (!length || before === undefined || writableLength > 0) return false
+  if (!length || before === undefined || !writableFinished) return false
   return bytesWritten - before >= (head as string).length + Number(length)
 }
 
