@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -39,6 +39,19 @@ test('every error code has a page', () => {
   const source = readFileSync(new URL('src/common/errors.ts', root), 'utf8')
   const declared = [...source.matchAll(/^ {2}\| '(\w+)'/gm)].map(([, code]) => code)
   expect(pages.map(([code]) => code).toSorted()).toEqual(declared.toSorted())
+})
+
+test('every warning is on the page of the errors', () => {
+  const sources = ['src', 'adapters'].flatMap((folder) => {
+    const files = readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+    return files.filter((name) => name.endsWith('.ts')).map((name) => new URL(`${folder}/${name}`, root))
+  })
+  const texts = sources.map((file) => readFileSync(file, 'utf8')).join('')
+  const codes = new Set([...texts.matchAll(/'(HEADGATE_\w+)'/g)].map(([, code]) => code as string))
+  for (const [error] of pages) codes.delete(error)
+  const index = readFileSync(new URL('docs/errors/index.md', root), 'utf8')
+  const listed = [...Object.keys(warnings), ...[...index.matchAll(/^\| `(HEADGATE_\w+)`/gm)].map(([, code]) => code)]
+  expect(listed.toSorted()).toEqual([...codes].toSorted())
 })
 
 test.each(pages)(
