@@ -7,9 +7,10 @@ import {
   Module,
   type OnModuleInit,
   type Provider,
+  Scope,
 } from '@nestjs/common'
-import { ApplicationConfig, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
-import { anything, callback, readOptions, warnOnce } from '../../src/common/index.ts'
+import { ApplicationConfig, DiscoveryModule, DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core'
+import { anything, callback, HeadgateError, readOptions, warnOnce } from '../../src/common/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 import {
   type Class,
@@ -65,13 +66,13 @@ export interface RateLimitModuleAsyncOptions {
  *     class AppModule {}
  */
 export class RateLimitModule implements OnModuleInit {
-  readonly #limits: NestLimits
+  readonly #module: ModuleRef
   readonly #discovery: DiscoveryService
   readonly #scanner: MetadataScanner
   readonly #config: ApplicationConfig
 
-  constructor(limits: NestLimits, discovery: DiscoveryService, scanner: MetadataScanner, config: ApplicationConfig) {
-    this.#limits = limits
+  constructor(module: ModuleRef, discovery: DiscoveryService, scanner: MetadataScanner, config: ApplicationConfig) {
+    this.#module = module
     this.#discovery = discovery
     this.#scanner = scanner
     this.#config = config
@@ -99,7 +100,8 @@ export class RateLimitModule implements OnModuleInit {
    *       useFactory: (config) => ({ policies: config.get('limits'), store: redisStore({ client }) }),
    *     })
    *
-   * @throws HeadgateError `HEADGATE_OPTION` if an option of `forRootAsync` is unknown
+   * @throws HeadgateError `HEADGATE_OPTION` if an option of `forRootAsync` is unknown. The application does not start, with the same code,
+   *   if a provider in `inject` has the scope of a request
    */
   static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
     const { imports = [], inject = [], useFactory } = readOptions('RateLimitModule.forRootAsync', options, readers)
@@ -108,14 +110,17 @@ export class RateLimitModule implements OnModuleInit {
   }
 
   /**
-   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or is on a method that is no handler.
+   * Makes the limits of all handlers when the application starts. Throws if a limit is invalid, or is on a method that is no handler, or
+   * if the options depend on the request.
    * Throws also if a limit of a message handler has to know when each call ends, and no `RateLimitInterceptor` runs around the handler.
    * After an error, the application does not start. Gives a warning if the module's limit is for handlers without a decorator, and
    * `RateLimitGuard` runs before none of these handlers.
    */
   onModuleInit(): void {
+    if (this.#module.introspect(limitsToken).scope !== Scope.DEFAULT) throw perRequest()
+    const limits: NestLimits = this.#module.get(limitsToken)
     let unguarded: string | undefined
-    let isUsed = this.#limits.root === undefined
+    let isUsed = limits.root === undefined
     const providers = this.#discovery.getProviders()
     const enhancers = fieldEnhancers(providers)
     for (const { metatype, isNotMetatype } of [...this.#discovery.getControllers(), ...providers]) {
@@ -123,17 +128,17 @@ export class RateLimitModule implements OnModuleInit {
       if (isNotMetatype || !isObject(prototype)) continue
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
         const [type, handler] = [metatype as Class, prototype[name] as Handler]
-        const { guard, own } = this.#limits.find(type, handler)
-        const isOfModule = !own && guard?.limiter === this.#limits.root?.limiter
+        const { guard, own } = limits.find(type, handler)
+        const isOfModule = !own && guard?.limiter === limits.root?.limiter
         const place = `${type.name}.${name}`
         if (isLimitedInVain(handler)) throw noEffect(place)
         if (own && guard !== undefined && isField(handler) && enhancers !== undefined) {
           if (!enhancers.includes('guards')) throw fieldWithoutGuards(place)
-          this.#checkEnd(type, handler, place, enhancers.includes('interceptors'))
+          this.#checkEnd(limits, type, handler, place, enhancers.includes('interceptors'))
         }
         if (!isHandler(handler)) continue
         const isLimited = isGuarded(this.#config, RateLimitGuard, type, handler)
-        if (isLimited && takesMessages(handler)) this.#checkEnd(type, handler, place)
+        if (isLimited && takesMessages(handler)) this.#checkEnd(limits, type, handler, place)
         if (isOfModule && isLimited) isUsed = true
         else if (isOfModule) unguarded = place
       }
@@ -141,17 +146,26 @@ export class RateLimitModule implements OnModuleInit {
     if (!isUsed && unguarded !== undefined) warnOfNoGuard(unguarded)
   }
 
-  #checkEnd(type: Class, handler: Handler, place: string, intercepts = true): void {
-    const { needsEnd } = this.#limits.find(type, handler)
+  #checkEnd(limits: NestLimits, type: Class, handler: Handler, place: string, intercepts = true): void {
+    const { needsEnd } = limits.find(type, handler)
     if (needsEnd && !(intercepts && isIntercepted(this.#config, type, handler))) throw unseenEnd(place, type.name)
   }
 }
 
 Module({})(RateLimitModule)
-Inject(limitsToken)(RateLimitModule, undefined, 0)
+Inject(ModuleRef)(RateLimitModule, undefined, 0)
 Inject(DiscoveryService)(RateLimitModule, undefined, 1)
 Inject(MetadataScanner)(RateLimitModule, undefined, 2)
 Inject(ApplicationConfig)(RateLimitModule, undefined, 3)
+
+function perRequest(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    'RateLimitModule.forRootAsync: a provider in inject has the scope of a request. Nest would make new limits for each request, which ' +
+      'refuse nothing. Inject providers of the default scope, and read what depends on the request in a function of the options, such as ' +
+      'policies: (context) => plans.of(requestOf(context)).',
+  )
+}
 
 function warnOfNoGuard(place: string): void {
   warnOnce(

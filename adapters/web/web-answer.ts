@@ -96,8 +96,10 @@ export class Answer {
       this.#waiting = []
       this.#closes = socket !== undefined
       if (signal?.aborted || socket?.destroyed) this.#tell({ status: 0, aborted: true })
-      else signal?.addEventListener('abort', () => this.#left(), { once: true })
-      for (const event of ['finish', 'close'] as const) socket?.once(event, () => this.#left())
+      else signal?.addEventListener('abort', this.#left, { once: true })
+      // A signal may live longer than the request, as that of a shutdown.
+      this.#waiting.push(() => signal?.removeEventListener('abort', this.#left))
+      for (const event of ['finish', 'close'] as const) socket?.once(event, this.#left)
     }
     if (this.#end === undefined) this.#waiting.push(done)
     else done(0, true)
@@ -160,7 +162,7 @@ export class Answer {
     if (this.response !== undefined) this.end(this.response.status, false)
   }
 
-  #left(): void {
+  readonly #left = (): void => {
     this.#tell({ status: this.response?.status ?? 0, aborted: this.#isIncomplete || this.#making > 0 })
   }
 

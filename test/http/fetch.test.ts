@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdaptorServer } from '@hono/node-server'
@@ -277,6 +277,15 @@ describe('the end of a response', () => {
       await outer(request('/', { ...head, signal: client.signal }))
       await until(() => true)
       expect([await used(), (await failures.usage('k')).policies[0]?.used]).toEqual([0, 1])
+    })
+
+    test('leaves no listener on a signal that lives longer', async () => {
+      const { limit } = inFlight()
+      const { signal } = new AbortController()
+      const incoming = request('/')
+      Object.defineProperty(incoming, 'signal', { value: signal })
+      await (await limit.wrap(() => new Response('ok'))(incoming)).text()
+      expect(getEventListeners(signal, 'abort')).toEqual([])
     })
 
     test.each(['GET', 'HEAD'])('of a %s is not that of a response that an outer wrap has replaced', async (method) => {

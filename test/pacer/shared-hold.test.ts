@@ -50,6 +50,20 @@ describe('a hold of one process holds the others', () => {
     expect(await timeline.read()).toBe('A+10 B+110 D+1160 C+1260 F+1360 E+1460')
   })
 
+  test("calls that are late and keep spacing: 'actual' wait too", async () => {
+    const { timeline, pacers } = fleet(even, [10, 10], { spacing: 'actual' })
+    for (const name of 'ABCDE')
+      timeline.write(
+        name,
+        pacers[0]!.throttle(async () => {}),
+      )
+    await timeline.pass(20)
+    timeline.clock.set(timeline.clock.milliseconds + 500) // the event loop was blocked
+    await timeline.pass(20)
+    pacers[1]!.hold('1s')
+    expect(await timeline.read()).toBe('A+10 B+530 C+1560 D+1660 E+1760')
+  })
+
   test('a process that comes later learns of it by its first call', async () => {
     const { timeline, pacers } = fleet(even)
     pacers[0]!.hold('1s')

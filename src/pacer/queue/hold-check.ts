@@ -36,6 +36,8 @@ export class HoldCheck {
   readonly #onAnswer: (source: Source | undefined) => void
   /** The slots (booked start times) whose time has come and that wait for the store's answer, earliest first. */
   readonly #due = new Set<Slot>()
+  /** What waits for the store's answer beside slots. */
+  #confirmed: (() => void) | undefined
   #asking = false
   /** True if the last question failed. Calls then start at their slots (booked times) without an answer of the store. */
   #failing = false
@@ -71,6 +73,13 @@ export class HoldCheck {
     this.schedule()
   }
 
+  /** Calls `go` when no process holds the key: at once if the last answer still counts, or else after the next answer. */
+  confirm(go: () => void): void {
+    this.#confirmed = go
+    if (this.#failing || this.#countsAt(this.#queue.now)) this.#startDue()
+    else this.#ask()
+  }
+
   /** True unless the store has failed to answer the last question or booking. */
   get answers(): boolean {
     return !this.#failing
@@ -87,14 +96,17 @@ export class HoldCheck {
   /**
    * Plans the next question: one round trip before the first slot (booked start) at which the last answer is too old. After a failure of
    * the store, the question comes soon, also for calls that are late.
+   * @param late when a call that is late may start, in microseconds
    */
-  schedule(): void {
+  schedule(late: number = Infinity): void {
     if (this.#asking || this.#next?.pending || this.#slots.first === undefined) return
     const { context, now } = this.#queue
     let at = this.#failing || this.#queue.spacing?.storeFails ? now + retryAfter : Infinity
+    const trip = Math.ceil(this.#trip / 1000) * 1000
+    if (!this.#countsAt(late)) at = Math.min(at, late - trip)
     for (const slot of this.#slots) {
       if (this.#due.has(slot) || this.#countsAt(slot.at)) continue
-      at = Math.min(at, slot.at - Math.ceil(this.#trip / 1000) * 1000)
+      at = Math.min(at, slot.at - trip)
       break
     }
     if (at < Infinity) this.#next = context.scheduler.at(at, () => this.#ask(), beforeSlots)
@@ -122,6 +134,9 @@ export class HoldCheck {
   }
 
   #startDue(): void {
+    const confirmed = this.#confirmed
+    this.#confirmed = undefined
+    confirmed?.()
     for (const slot of this.#due) {
       this.#due.delete(slot)
       slot.local ||= this.#failing

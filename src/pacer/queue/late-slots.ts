@@ -1,6 +1,7 @@
 import type { RunSpacing } from '../run-spacing.ts'
 import type { Task } from '../timers/index.ts'
 import type { Slot } from './booked-slot.ts'
+import type { HoldCheck } from './hold-check.ts'
 import type { Queue } from './queue.ts'
 
 /** Slots whose time has come, but whose call would start too soon after an earlier call that started late: see run-spacing.ts. */
@@ -8,14 +9,17 @@ export class LateSlots {
   readonly #queue: Queue
   readonly #spacing: RunSpacing
   readonly #go: (slot: Slot) => void
+  readonly #check: () => HoldCheck | undefined
   /** The slots (booked start times), in the order of their times. */
   readonly #slots = new Set<Slot>()
   #retry: Task | undefined
 
-  constructor(queue: Queue, spacing: RunSpacing, go: (slot: Slot) => void) {
+  /** @param check asks whether another process holds the key; undefined if no other process can hold the key */
+  constructor(queue: Queue, spacing: RunSpacing, go: (slot: Slot) => void, check: () => HoldCheck | undefined) {
     this.#queue = queue
     this.#spacing = spacing
     this.#go = go
+    this.#check = check
   }
 
   get empty(): boolean {
@@ -49,7 +53,11 @@ export class LateSlots {
   /** @param milliseconds after this time the first kept slot (passed start time) is tried again */
   #wait(milliseconds: number): void {
     const { context, now } = this.#queue
-    this.#retry = context.scheduler.at(now + milliseconds * 1000, () => this.resume())
+    const at = now + milliseconds * 1000
+    const check = this.#check()
+    const resume = () => this.resume()
+    check?.schedule(at)
+    this.#retry = context.scheduler.at(at, check ? () => check.confirm(resume) : resume)
   }
 
   remove(slot: Slot): void {

@@ -51,7 +51,7 @@ export class ReservingQueue extends Queue {
 
   constructor(context: PacerContext, key: string) {
     super(context, key)
-    this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go)
+    this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go, () => this.#check)
     const start = this.#late ? this.#start : this.#go
     this.#check = context.units.exclusive ? undefined : new HoldCheck(this, this.#booked.list, start, this.#answered)
     this.#onDue = this.#check?.add ?? start

@@ -5,7 +5,9 @@ import {
   Get,
   Inject,
   Injectable,
+  Module,
   type ModuleMetadata,
+  Scope,
   SetMetadata,
   UseGuards,
 } from '@nestjs/common'
@@ -227,5 +229,29 @@ test('two modules of limits on one store are an error that names them', async ()
   await expect(start('Express', { imports, controllers: [Files], providers: [everywhere] })).rejects.toMatchObject({
     code: 'HEADGATE_DUPLICATE_LIMITER',
     message: expect.stringContaining('RateLimitModule.forRoot'),
+  })
+})
+
+test('options of a provider that Nest makes for each request are an error at start', async () => {
+  @Injectable({ scope: Scope.REQUEST })
+  class Tenant {}
+  @Module({ providers: [Tenant], exports: [Tenant] })
+  class TenantModule {}
+  @Controller()
+  class Logins {
+    @RateLimit('2/1h')
+    @Get()
+    login() {
+      return 'ok'
+    }
+  }
+  const limits = RateLimitModule.forRootAsync({
+    imports: [TenantModule],
+    inject: [Tenant],
+    useFactory: () => ({ limit: false }),
+  })
+  await expect(start('Express', { imports: [limits], controllers: [Logins] })).rejects.toMatchObject({
+    code: 'HEADGATE_OPTION',
+    message: expect.stringContaining('scope of a request'),
   })
 })
