@@ -176,8 +176,9 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   },
   clearRefusal(context) {
     const call = callOf(context)
+    const { http } = call
     call.status = undefined
-    call.reply?.table.clearRefusal?.(call.reply.response)
+    if (http?.response !== undefined && !http.table.headersSent(http.response)) http.table.clearRefusal?.(http.response)
   },
   // A refusal is an exception. Nest sends exceptions as JSON.
   jsonOnly: true,

@@ -139,6 +139,14 @@ describe.each(Object.entries(servers))('%s', (_name, serve) => {
     expect((await ask('{ left }')).data).toEqual({ left: 1 })
   })
 
+  test('a query that refuse admits has no Retry-After', async () => {
+    const { ask } = await started({ policies: '1/1h', refuse: () => true })
+    await ask('mutation { write }')
+    const { data, headers } = await ask('mutation { write }')
+    expect(data).toEqual({ write: true })
+    expect(headers['retry-after']).toBeUndefined()
+  })
+
   test('each root field counts once, also by aliases; the fields of objects do not', async () => {
     for (const fields of [false, true]) {
       const { ask } = await started('10/1h fixed-window', fields)
