@@ -114,6 +114,8 @@ export default defineConfig([
       minify: { ...readable.minify, compress: { sequences: false, joinVars: false } },
       codeSplitting,
       format: 'cjs',
+      // Jest cannot run import() in CommonJS.
+      dynamicImportInCjs: false,
       exports: 'named',
       dir: 'dist/cjs',
       chunkFileNames: 'chunks/[name].js',

@@ -77,3 +77,37 @@ test('Jest loads what browsers get if its environment has their conditions', () 
   })
   run(process.execPath, [join(packages, 'jest/bin/jest.js'), '--ci'], folder)
 })
+
+test('In Jest, a refused message of Nest is what it is elsewhere', () => {
+  const folder = project('jest-nest', {
+    'package.json': { private: true },
+    'jest.config.json': {},
+    'refused.test.js': `
+      require('reflect-metadata')
+      const { Controller, Module } = require('@nestjs/common')
+      const { NestFactory } = require('@nestjs/core')
+      const { ClientProxyFactory, MessagePattern, Transport } = require('@nestjs/microservices')
+      const { RateLimit, RateLimitModule } = require('headgate/nest')
+
+      test('tells 429', async () => {
+        class Sums { add() { return 3 } }
+        Controller()(Sums)
+        const add = Object.getOwnPropertyDescriptor(Sums.prototype, 'add')
+        for (const decorate of [MessagePattern('add'), RateLimit('1/1h')]) decorate(Sums.prototype, 'add', add)
+        class App {}
+        Module({ imports: [RateLimitModule.forRoot({ limit: false })], controllers: [Sums] })(App)
+        const options = { transport: Transport.TCP, options: { host: '127.0.0.1', port: 0 } }
+        const app = await NestFactory.createMicroservice(App, { ...options, logger: false })
+        await app.listen()
+        const { port } = app.unwrap().address()
+        const client = ClientProxyFactory.create({ ...options, options: { ...options.options, port } })
+        const ask = () => new Promise((next, error) => client.send('add', {}).subscribe({ next, error }))
+        expect(await ask()).toBe(3)
+        await expect(ask()).rejects.toMatchObject({ statusCode: 429, policy: '1h' })
+        client.close()
+        await app.close()
+      })
+    `,
+  })
+  run(process.execPath, [join(packages, 'jest/bin/jest.js'), '--ci'], folder)
+})
