@@ -109,5 +109,5 @@ test('In Jest, a refused message of Nest is what it is elsewhere', () => {
       })
     `,
   })
-  run(process.execPath, [join(packages, 'jest/bin/jest.js'), '--ci'], folder)
+  run(process.execPath, [join(packages, 'jest/bin/jest.js'), '--ci', '--forceExit'], folder)
 })
