@@ -22,8 +22,10 @@ import {
   isHandler,
   isIntercepted,
   isLimitedInVain,
+  isStreamCall,
   noEffect,
   takesMessages,
+  unrefusable,
   unseenEnd,
 } from './nest-enhancers.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
@@ -138,6 +140,7 @@ export class RateLimitModule implements OnModuleInit {
         }
         if (!isHandler(handler)) continue
         const isLimited = isGuarded(this.#config, RateLimitGuard, type, handler)
+        if (isLimited && guard !== undefined && isStreamCall(handler)) throw unrefusable(place)
         if (isLimited && takesMessages(handler)) this.#checkEnd(limits, type, handler, place)
         if (isOfModule && isLimited) isUsed = true
         else if (isOfModule) unguarded = place

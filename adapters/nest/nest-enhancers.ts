@@ -82,13 +82,17 @@ export function isGuarded(config: ApplicationConfig, guard: Class, type: Class, 
   return [...globals, ...listed(guardsKey, type, handler)].some((each) => is(each, guard))
 }
 
+/** True for a handler of `@GrpcStreamCall`. Nest does not handle what its guards throw, so a refusal would end the process. */
+export function isStreamCall(handler: Handler): boolean {
+  const patterns = metadataOf<readonly { streaming?: unknown }[]>(messagesKey, handler) ?? []
+  return patterns.some((pattern) => pattern?.streaming === 'pt_stream')
+}
+
 /**
  * True if `RateLimitInterceptor` runs around the handler, and sees the end of its calls. Only this interceptor sees the end of a call that
- * is not HTTP. A handler of `@GrpcStreamCall` returns at once, while its stream goes on.
+ * is not HTTP.
  */
 export function isIntercepted(config: ApplicationConfig, type: Class, handler: Handler): boolean {
-  const patterns = metadataOf<readonly { streaming?: unknown }[]>(messagesKey, handler) ?? []
-  if (patterns.some((pattern) => pattern?.streaming === 'pt_stream')) return false
   const scoped = config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)
   const globals = takesGlobals(handler) ? [...config.getGlobalInterceptors(), ...scoped] : []
   return [...globals, ...listed(interceptorsKey, type, handler)].some((each) => is(each, RateLimitInterceptor))
@@ -132,6 +136,15 @@ export function unseenEnd(place: string, className: string): HeadgateError {
     `The limit at ${place} counts units in flight or has count, and only RateLimitInterceptor sees how a call ends that is not ` +
       `HTTP. Add @UseInterceptors(RateLimitInterceptor) to ${className}. Except for a gateway of Nest 11, { provide: APP_INTERCEPTOR, useClass: ` +
       "RateLimitInterceptor } in the providers of a module does too. For a field resolver, also add 'interceptors' to " +
-      'fieldResolverEnhancers. In place of @GrpcStreamCall, write @GrpcStreamMethod. To leave the handler without this limit, add @SkipRateLimit().',
+      'fieldResolverEnhancers. To leave the handler without this limit, add @SkipRateLimit().',
+  )
+}
+
+/** The error for a limit on a handler of `@GrpcStreamCall`. */
+export function unrefusable(place: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `The limit at ${place} cannot refuse a call: Nest does not handle what a guard throws before a handler of @GrpcStreamCall, so the ` +
+      'process would end. Write @GrpcStreamMethod, or add @SkipRateLimit().',
   )
 }

@@ -12,6 +12,7 @@ import {
   UseGuards,
 } from '@nestjs/common'
 import { APP_GUARD } from '@nestjs/core'
+import { GrpcStreamCall } from '@nestjs/microservices'
 import { byHeader, HeadgateError } from 'headgate'
 import { RateLimit, RateLimitCost, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
@@ -255,3 +256,25 @@ test('options of a provider that Nest makes for each request are an error at sta
     message: expect.stringContaining('scope of a request'),
   })
 })
+
+test.each([
+  ['of a decorator', { limit: false } as const, [RateLimit('2/1h')]],
+  ['of the module', '2/1h' as const, []],
+])(
+  'a limit %s on a handler of @GrpcStreamCall, which cannot be refused, is an error at start',
+  async (_, limit, own) => {
+    const feed = (decorators: readonly MethodDecorator[]) => {
+      class Feed {
+        open() {}
+      }
+      const open = Object.getOwnPropertyDescriptor(Feed.prototype, 'open') as PropertyDescriptor
+      for (const decorate of [GrpcStreamCall('Feed', 'Open'), ...decorators]) decorate(Feed.prototype, 'open', open)
+      Controller()(Feed)
+      return { imports: [RateLimitModule.forRoot(limit)], controllers: [Feed], providers: [everywhere] }
+    }
+    await expect(start('Express', feed(own))).rejects.toThrow(
+      /^The limit at Feed.open cannot refuse a call: .*SkipRateLimit/,
+    )
+    await start('Express', feed([SkipRateLimit()]))
+  },
+)

@@ -15,13 +15,7 @@ import {
 } from '@nestjs/common'
 import { APP_INTERCEPTOR } from '@nestjs/core'
 import { Field, GraphQLModule, ObjectType, Query, ResolveField, Resolver } from '@nestjs/graphql'
-import {
-  EventPattern,
-  GrpcStreamCall,
-  MessagePattern,
-  type MicroserviceOptions,
-  Transport,
-} from '@nestjs/microservices'
+import { EventPattern, MessagePattern, type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets'
@@ -120,15 +114,6 @@ describe('without the interceptor, a limit that has to see the end stops the sta
       'the interceptor as a provider that is not global',
       'Chat.say',
       { imports: [noLimit], providers: [chat(atOnce), RateLimitInterceptor] },
-    ],
-    [
-      'a stream of gRPC whose handler returns at once, also with the interceptor',
-      'Sums.sum',
-      {
-        imports: [noLimit],
-        controllers: [sums(atOnce, GrpcStreamCall as typeof MessagePattern)],
-        providers: [interceptor],
-      },
     ],
   ])('%s', async (_name, place, metadata) => {
     await expect(start('Express', metadata)).rejects.toThrow(
