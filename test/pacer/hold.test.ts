@@ -20,13 +20,30 @@ test('a hold that no call waits for has no timer, so the process may end', async
     pacer.hold('1h')
     pacer.key('k').hold('1h')
     expect(timeline.sleeps.size).toBe(0)
-    timeline.write('A', pacer.acquire(1, { timeout: '5s' }))
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire(1, { signal: controller.signal }))
     expect(timeline.sleeps.size).toBe(1)
     await timeline.pass(6000)
+    controller.abort('enough')
+    await timeline.pass(0)
     expect(timeline.sleeps.size).toBe(0)
     await timeline.pass(3_594_000)
     timeline.write('B', pacer.acquire())
-    expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+5000 B+3600000')
+    expect(await timeline.read()).toBe('A!enough+6000 B+3600000')
+  }
+})
+
+test('a call that would wait for longer than its timeout is refused at once', async () => {
+  for (const policy of policies) {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    pacer.hold('30s')
+    timeline.write('A', pacer.tryAcquire(1, { timeout: '29.999s' }))
+    timeline.write('B', pacer.acquire(1, { timeout: '29.999s' }))
+    timeline.write('C', pacer.tryAcquire(1, { timeout: '30s' }))
+    expect(await timeline.read()).toMatch(
+      /^A\+0=false B!HEADGATE_TIMEOUT\+0 C\+30000$|^B!HEADGATE_TIMEOUT\+0 A\+0=false C\+30000$/,
+    )
   }
 })
 

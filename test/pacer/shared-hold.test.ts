@@ -246,7 +246,7 @@ test('a signal, a timeout and tryAcquire end the wait in a hold of another proce
   timeline.write('D', pacers[2]!.acquire())
   await timeline.pass(100)
   controller.abort('enough')
-  expect(await timeline.read()).toMatch(/^C\+30=false A!enough\+120 B!HEADGATE_TIMEOUT\+320 D\+10\d\d$/)
+  expect(await timeline.read()).toMatch(/^B!HEADGATE_TIMEOUT\+30 C\+30=false A!enough\+120 D\+10\d\d$/)
   expect(timeline.sleeps.size).toBe(0)
 })
 

@@ -93,7 +93,7 @@ export abstract class Queue {
 
   /** For how many milliseconds no call will be admitted. 0 if calls are admitted; Infinity while the pacer is paused. */
   get stoppedFor(): number {
-    return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.holding.until - this.now) / 1000))
+    return this.context.paused ? Infinity : Math.ceil(this.holding.left / 1000)
   }
 
   get free(): boolean {
@@ -140,7 +140,8 @@ export abstract class Queue {
   protected wait(waiter: Waiter): boolean {
     if (this.context.closed) this.refuse(waiter, closed())
     else if (this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
-    else if (!waiter.waits && waiter.timeLeft === 0) this.refuse(waiter, timedOut(0))
+    else if (!waiter.waits && waiter.timeLeft < Math.max(1, this.holding.left))
+      this.refuse(waiter, timedOut(waiter.timeout))
     else this.countWaiting(waiter)
     return waiter.stage !== 'done'
   }

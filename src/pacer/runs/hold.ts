@@ -25,6 +25,11 @@ export class Hold {
     return this.until > 0 && (this.#end?.pending || this.#context.clock() < this.until)
   }
 
+  /** For how many more microseconds the key is stopped. */
+  get left(): number {
+    return this.on ? Math.max(0, this.until - this.#context.clock()) : 0
+  }
+
   /** @param waits true if a call waits: the end is then announced, also if it has passed while the caller gave slots back */
   begin(until: number, waits: boolean): void {
     this.unwatch()
