@@ -108,7 +108,9 @@ export abstract class Pace {
    */
   async tryAcquire(cost: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
     try {
-      await this.acquire(cost, { ...options, timeout: options.timeout ?? 0 })
+      // `acquire` rejects options that are no object.
+      const given = Object(options) === options ? { ...options, timeout: options.timeout ?? 0 } : options
+      await this.acquire(cost, given)
       return true
     } catch (error) {
       const code = error instanceof HeadgateError ? error.code : undefined

@@ -57,7 +57,14 @@ export class HitCounter {
 
   /** Subtracts the hits of a refused call. Does not wait for `unhit`, because the call is refused, however `unhit` ends. */
   forgive(key: string, cost: number, terms: HitTerms): void {
-    const unhit = attempt(() => this.#functions.unhit?.(key, cost, terms))
+    this.#follow(
+      key,
+      attempt(() => this.#functions.unhit?.(key, cost, terms)),
+    )
+  }
+
+  /** Notes that hits of the key are being subtracted. What depends on them waits. */
+  #follow(key: string, unhit: unknown): void {
     if (!isPromise(unhit)) return
     const all = Promise.allSettled([this.#unhits.get(key), unhit]).then(() => {
       if (this.#unhits.get(key) === all) this.#unhits.delete(key)
@@ -67,9 +74,15 @@ export class HitCounter {
 
   /**
    * Subtracts at most the hits that the key has, because some stores would count below 0. Hits of an earlier window are not subtracted: the
-   * next window ends at least the length of a window later.
+   * next window ends at least the length of a window later. One call after the other, because two calls would read the same hits.
    */
   giveBack(key: string, cost: number, terms: HitTerms, end = 0): MaybePromise<Hits> {
+    const given = chain(this.#unhits.get(key), () => this.#giveBack(key, cost, terms, end))
+    this.#follow(key, given)
+    return given
+  }
+
+  #giveBack(key: string, cost: number, terms: HitTerms, end: number): MaybePromise<Hits> {
     const read = this.read(key, terms)
     return chain(read, (hits) => {
       const back = Math.min(cost, hits.used)

@@ -60,6 +60,8 @@ export interface FaultyStoreOptions {
 }
 
 const isClock = (given: unknown) => typeof Reflect.get(Object(given), 'sleeper') === 'function'
+const isStore = (given: unknown) => typeof (given as Partial<Store> | null | undefined)?.open === 'function'
+const wrapped = check<Store>(isStore, 'a store', 'memoryStore()')
 const readers = {
   clock: optional(check(isClock, 'a ManualClock', 'new ManualClock()')),
   faults: check(Array.isArray, 'a list of faults', "[{ kind: 'hang' }]", []),
@@ -84,6 +86,7 @@ const faultReaders = {
  */
 export function faultyStore(store: Store, options: FaultyStoreOptions = {}): FaultyStore {
   readOptions('faultyStore', options, readers)
+  wrapped(store, 'faultyStore: store')
   return new FaultyStore(store, options)
 }
 

@@ -203,3 +203,7 @@ describe('acquire', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 })
+
+test.each([5000, '2s', null])('tryAcquire rejects %j in place of options', async (options) => {
+  await expect(new Pacer('1/1s').tryAcquire(1, options as never)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+})

@@ -301,3 +301,18 @@ test('a reset and a clear wait for the hits of refused calls, which unhit still 
     expect(used()).toBe(undefined)
   }
 })
+
+test('refunds side by side give back no more than the key has used', async () => {
+  const functions = counters(new ManualClock())
+  const later = <Given extends unknown[], Result>(run: (...given: Given) => Result) => {
+    return async (...given: Given) => {
+      await new Promise(setImmediate)
+      return run(...given)
+    }
+  }
+  const [hit, unhit, read] = [later(functions.hit), later(functions.unhit), later(functions.read)]
+  const limiter = new RateLimiter({ policies: first(), store: hitStore({ hit, unhit, read }) })
+  await Promise.all([limiter.consume('ann'), limiter.consume('ann')])
+  await Promise.all(Array.from({ length: 5 }, () => limiter.refund('ann')))
+  expect((await limiter.peek('ann')).policies[0]).toMatchObject({ used: 0, remaining: 3 })
+})

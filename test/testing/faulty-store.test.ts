@@ -219,3 +219,7 @@ describe('sleepers of a manual clock', () => {
     expect(clock.milliseconds - start).toBe(1000)
   })
 })
+
+test.each([undefined, null, {}, 'redis'])('rejects %j in place of a store', (store) => {
+  expect(() => faultyStore(store as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})

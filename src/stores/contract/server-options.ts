@@ -52,6 +52,9 @@ const prefix: Reader<string> = check(
   'headgate',
 )
 
+/** The longest timeout that Postgres takes, and a timer of Node, in milliseconds: 24.8 days. */
+const longestTimeout = 2 ** 31 - 1
+
 const breaker: Reader<BreakerTerms> = (given, name) => {
   const options: BreakerOptions = given === undefined ? {} : (given as BreakerOptions)
   const probeEvery = duration(options?.openFor ?? '500ms')
@@ -60,7 +63,7 @@ const breaker: Reader<BreakerTerms> = (given, name) => {
 
 export const sharedOptions: Readers<SharedTerms> = {
   prefix,
-  timeout: duration('100ms', { usual: 20 }),
+  timeout: duration('100ms', { usual: 20, most: longestTimeout }),
   ttlMargin: duration('1s', { least: 0 }),
   breaker,
 }
