@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { type Framework, type RequestDecision, routeName } from '../src/http/index.ts'
 import { isIncomplete, type TrustedProxies } from '../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from './node-pair.ts'
-import { isStatus, statusOf } from './response-fields.ts'
+import { isStatus, lasting, statusOf } from './response-fields.ts'
 import {
   addressView,
   answerOf,
@@ -134,7 +134,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       let behind: Response | undefined
       let threw = false
       answerOf(context).tell = (response, isError = false) => {
-        behind = response
+        behind = lasting(response)
         threw = isError
         answered?.(response.status)
       }

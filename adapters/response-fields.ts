@@ -17,6 +17,12 @@ export function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
+/** A response that keeps its status and its headers: srvx empties a `FastResponse`, such as those of h3, when it sends the response. */
+export function lasting(response: Response): Response {
+  const isEmptied = '_toNodeResponse' in response && response.status >= 200
+  return isEmptied ? new Response(null, { status: response.status, headers: response.headers }) : response
+}
+
 /** True for a valid status. False for the status 0 of `Response.error()`, and for undefined (there is no Response). */
 export function isStatus(status: unknown): status is number {
   return typeof status === 'number' && status >= 100 && status < 600

@@ -3,7 +3,7 @@ import { workOf } from '../../src/http/held/index.ts'
 import { type Framework, type RequestDecision, routeName } from '../../src/http/index.ts'
 import { cookieIn, isIncomplete, type TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
-import { isResponse, isStatus, statusOf } from '../response-fields.ts'
+import { isResponse, isStatus, lasting, statusOf } from '../response-fields.ts'
 import { answerWriter } from './answer-writer.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
 import { type Answer, answerOf } from './web-answer.ts'
@@ -115,7 +115,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   apply<Given extends Response | undefined>(given: Given): Given {
     if (given === undefined || given === null) void this.finish()
     const response = this.answer.apply(given, this.request)
-    this.#own = response ?? undefined
+    this.#own = isResponse(response) ? lasting(response) : undefined
     if (isResponse(response)) this.#tell(response.status)
     return response
   }
