@@ -39,7 +39,7 @@ const parts = [
   'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/{calendar,overflow-plans}.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
-  'test/stores/redis/{acl,contract,cost-lists,docs,thresholds}.test.ts',
+  'test/stores/redis/{acl,contract,cost-lists,docs,guava,short-forms,thresholds}.test.ts',
   'test/stores/{calendar*,cluster,compare-and-set,fleet,lru-store,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]

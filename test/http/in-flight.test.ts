@@ -5,8 +5,8 @@ import { forgetWarnings } from '../../src/common/warn.ts'
 import { createGuard } from '../../src/http.ts'
 import { concurrency, fixedWindow, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
-import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
-import { frameworks, get, serve } from '../support/frameworks.ts'
+import { contract, hangUp, signal, stillStore, tested, until } from '../support/contract.ts'
+import { get, serve } from '../support/frameworks.ts'
 import { PlainResponse, plainFramework } from '../support/plain-framework.ts'
 import { queryOf } from '../support/shapes.ts'
 
@@ -236,7 +236,7 @@ contract((app) => {
   })
 })
 
-test.concurrent.each(Object.entries(frameworks))(
+test.concurrent.each(tested)(
   '%s: a response that takes longer than the lease keeps its units, whatever the number of leases',
   async (_, start) => {
     const release = signal()

@@ -10,11 +10,11 @@ import { worldKinds } from './worlds.ts'
 test.each(kinds.map((kind) => [kind.name, kind] as const))('%s: every answer is that of the model', async (_, kind) => {
   let time = 1
   const store = () => memoryStore({ clock: () => time })
-  await playMany(store, (micros) => (time = micros), kind, 20, 1)
+  await playMany(store, (micros) => (time = micros), kind, 8, 1)
 })
 
 describe.each(Object.entries(localStores))('under plans on %s, every answer comes true', (_, create) => {
   test.each(worldKinds.map((kind) => [kind.name, kind] as const))('%s', (_, kind) =>
-    playWorlds({ create, kind }, 2500, 1),
+    playWorlds({ create, kind }, 800, 1),
   )
 })

@@ -2,16 +2,28 @@ import { request as send } from 'node:http'
 import { afterEach, describe } from 'vitest'
 import { memoryStore, type Store } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { sampled } from './depth.ts'
 import { type App, type AppOptions, frameworks, get } from './frameworks.ts'
+import type { Start } from './served-app.ts'
 
 /** Midnight of 1 January 2026 UTC. A window of a minute begins here. */
 export const midnight: number = Date.UTC(2026, 0, 1)
 
 export type StartApp = (limit: unknown, options?: Omit<AppOptions, 'limit'>) => Promise<App>
 
-/** One of each kind. The long tests take every framework. */
-const quick = /^(Express 5|Koa|Fastify|node:http|fetch on srvx|Hono on @hono.*|h3 on srvx)$/
-const tested = Object.entries(frameworks).filter(([name]) => process.env.HEADGATE_EVERY_FRAMEWORK || quick.test(name))
+/** One of each kind. */
+const kinds = /^(Express 5|Koa|Fastify|node:http|fetch on srvx|Hono on @hono.*|h3 on srvx)$/
+const all = Object.entries(frameworks)
+/** Another version of Node takes another part of the kinds: Node 20 and 22 together take all of them. */
+const others = Number(process.versions.node.split('.')[0]) * 2
+/** Four frameworks of different kinds, in turn from day to day. The tier `every-framework` takes every framework. */
+export const tested: readonly (readonly [string, Start])[] = process.env.HEADGATE_EVERY_FRAMEWORK
+  ? all
+  : sampled(
+      all.filter(([name]) => kinds.test(name)),
+      4,
+      others,
+    )
 
 /** Tests that hold on every framework; the apps they start are closed after each. */
 export function contract(tests: (app: StartApp, lacks: (feature: Feature) => boolean, name: string) => void): void {

@@ -15,8 +15,8 @@ export function rounds(part: number, all: number): number {
   return inDepth ? all : part
 }
 
-/** As many of these as a day's sample has, in turn from day to day, and in depth all. */
-export function sampled<Each>(all: readonly Each[], count: number): readonly Each[] {
-  const first = (day * count) % all.length
+/** As many of these as a day's sample has, in turn from day to day, and in depth all. @param skipped another part of the same day */
+export function sampled<Each>(all: readonly Each[], count: number, skipped = 0): readonly Each[] {
+  const first = (day * count + skipped) % all.length
   return inDepth ? all : [...all.slice(first), ...all.slice(0, first)].slice(0, count)
 }

@@ -8,4 +8,4 @@ const nodeRedis = await createClient({ socket: { port: server.port } }).connect(
 afterAll(() => nodeRedis.destroy())
 
 /** short-differential.long.test.ts plays 200 scripts for each kind of policies. */
-describeShortDifferential(client, 8, nodeRedis)
+describeShortDifferential(client, 3, nodeRedis)

@@ -16,6 +16,7 @@ import { RedisStore } from '../../../src/stores/redis/redis-store.ts'
 import { Script } from '../../../src/stores/redis/script/loaded-script.ts'
 import { script } from '../../../src/stores/redis/script/script.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { sampled } from '../../support/depth.ts'
 import { useRedis } from '../../support/use-server.ts'
 
 const { client } = await useRedis()
@@ -153,15 +154,15 @@ const penaltyChanges: Readonly<Record<string, Change>> = {
 }
 
 describe('a value is decided as by the whole script, and written likewise', () => {
-  test.each(Object.entries(changes))('a log %s', async (_, change) => {
+  test.each(sampled(Object.entries(changes), 6))('a log %s', async (_, change) => {
     await expectSame({ policies }, change(await packedLog({ policies }, false)))
   })
 
-  test.each(Object.entries(changes))('a log with a penalty, %s', async (_, change) => {
+  test.each(sampled(Object.entries(changes), 6))('a log with a penalty, %s', async (_, change) => {
     for (const refused of [false, true]) await expectSame(withPenalty, change(await packedLog(withPenalty, refused)))
   })
 
-  test.each(Object.entries(penaltyChanges))('a banned log %s', async (_, change) => {
+  test.each(sampled(Object.entries(penaltyChanges), 4))('a banned log %s', async (_, change) => {
     await expectSame(withPenalty, change(await packedLog(withPenalty, true)))
   })
 })
@@ -188,7 +189,7 @@ const penalties: Readonly<Record<string, PenaltyOptions | undefined>> = {
   'a penalty until the window ends': { after: 2, within: '5s', until: 'window' },
 }
 
-describe.each(Object.entries(penalties))('the script of a plan needs no other: %s', (_, penalty) => {
+describe.each(sampled(Object.entries(penalties), 2))('the script of a plan needs no other: %s', (_, penalty) => {
   test.each(Object.entries(plans))('%s', async (_, policies) => {
     let now = start * 1000
     const store = storeWithoutWhole(() => now)
