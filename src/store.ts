@@ -24,6 +24,5 @@ export {
   type Verb,
   type VersionedDocument,
 } from './stores/contract/index.ts'
-export type { HitStoreOptions, Hits, HitTerms } from './stores/hit-counter.ts'
-export { hitStore } from './stores/hit-store.ts'
+export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
 export type { RecordStore, VersionedText } from './stores/records/index.ts'
