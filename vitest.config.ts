@@ -29,6 +29,7 @@ const http = [
 ]
 /** Tests that play a part of a large product of cases: support/depth.ts. */
 const parts = [
+  'test/compat/{express,fastify}-rate-limit.test.ts',
   'test/{package,readme}.test.ts',
   'test/algorithms/exact-math.test.ts',
   'test/calendar/golden.test.ts',
@@ -40,7 +41,7 @@ const parts = [
   'test/stores/memory/{calendar,overflow-plans}.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
   'test/stores/redis/{acl,contract,cost-lists,docs,guava,short-forms,thresholds}.test.ts',
-  'test/stores/{calendar*,cluster,compare-and-set,fleet,lru-store,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
+  'test/stores/{calendar*,cluster,compare-and-set,lru-store,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

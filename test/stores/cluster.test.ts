@@ -1,4 +1,4 @@
 import { clusterWorker } from '../support/server-stores.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-describeWholeStore({ ...(await clusterWorker()), runs: 5, quick: true })
+describeWholeStore({ ...(await clusterWorker()), runs: 3, quick: true })

@@ -8,7 +8,7 @@ describeWholeStore({
   name: 'compare-and-set',
   create: (clock, prefix) => database.store({ clock, prefix }),
   text: async (key) => database.texts.get(key)?.text,
-  runs: 10,
+  runs: 3,
   quick: true,
 })
 

@@ -19,7 +19,7 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock, maxKeys: 1000 }), runs: 10, quick: true })
+describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock, maxKeys: 1000 }), runs: 3, quick: true })
 
 const verbs = ['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset', 'settle'] as const
 

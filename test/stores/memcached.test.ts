@@ -4,5 +4,5 @@ import { describeWholeStore } from '../support/whole-store.ts'
 
 const store = await memcached()
 
-describeWholeStore({ ...store, runs: 8, quick: true })
+describeWholeStore({ ...store, runs: 3, quick: true })
 describeTwoClocks(store.name, store.create)

@@ -1,4 +1,4 @@
 import { postgres } from '../support/server-stores.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-describeWholeStore({ ...(await postgres()), runs: 5, quick: true })
+describeWholeStore({ ...(await postgres()), runs: 3, quick: true })

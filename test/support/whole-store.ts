@@ -29,11 +29,11 @@ let prefixes = 0
 const singleAlgorithm = /, (every verb|countRefused|shadow): /
 
 /**
- * A `test` for the contract of a store that leaves out the timelines of single algorithms (one has all algorithms), and plays half of the
- * other tests each day. In depth, it plays all.
+ * A `test` for the contract of a store that leaves out the timelines of single algorithms (one has all algorithms), and plays a third of
+ * the other tests each day. In depth, it plays all.
  */
 export function quickTest(title: string, run: () => Promise<void>): void {
-  if (inDepth || (!singleAlgorithm.test(title) && [...title].length % 2 === day % 2))
+  if (inDepth || (!singleAlgorithm.test(title) && [...title].length % 3 === day % 3))
     test.concurrent(title, run, 120_000)
 }
 

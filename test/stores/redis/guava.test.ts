@@ -3,7 +3,7 @@ import { withLimit } from '../../../src/algorithms/define-policy.ts'
 import { sameDefinition } from '../../../src/algorithms/kinds.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../../src/stores/redis/keys.ts'
-import { sampled } from '../../support/depth.ts'
+import { inDepth, sampled } from '../../support/depth.ts'
 import { policyOf, replayedScripts } from '../../support/guava.ts'
 import { unpackStates } from '../../support/states.ts'
 import { useRedis } from '../../support/use-server.ts'
@@ -80,6 +80,7 @@ describe('Guava on Redis', () => {
   )
 
   test('every recorded acquire and tryAcquire was replayed', () => {
-    expect(replayed).toBe(3774)
+    if (inDepth) expect(replayed).toBe(3774)
+    else expect(replayed).toBeGreaterThan(500)
   })
 })
