@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { gcra, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
+import { fixedWindow, gcra, type PolicyLike, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
@@ -38,6 +38,27 @@ describe('a store that returns promises', () => {
     expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
   })
 
+  test.each<[string, PolicyLike, number, 'newest' | 'oldest', string, number]>([
+    ['even calls', even, 2, 'newest', 'ABC', 5],
+    ['even calls', even, 2, 'oldest', 'AGH', 5],
+    ['a log', slidingLog({ limit: 1, window: '1s' }), 3, 'newest', 'ABCD', 4],
+    ['a log', slidingLog({ limit: 1, window: '1s' }), 3, 'oldest', 'AFGH', 4],
+    ['a log with room for all', slidingLog({ limit: 8, window: '1m' }), 1, 'newest', 'ABCDEFGH', 0],
+    ['a log with room for all', slidingLog({ limit: 8, window: '1m' }), 1, 'oldest', 'ABCDEFGH', 0],
+    ['a window', fixedWindow({ limit: 3, window: '10s' }), 2, 'newest', 'ABCDE', 3],
+    ['a window', fixedWindow({ limit: 3, window: '10s' }), 2, 'oldest', 'ABCGH', 3],
+  ])(
+    '%s: a burst of eight calls is treated as on a memory store (%#)',
+    async (_, policy, maxQueue, order, ran, refused) => {
+      const pacer = timeline.pacer(policy, { store, maxQueue, order })
+      for (const name of 'ABCDEFGH') timeline.write(name, pacer.acquire())
+      const events = (await timeline.read()).split(' ')
+      const isFull = (event: string) => event.includes('HEADGATE_QUEUE_FULL')
+      expect(events.filter((event) => !isFull(event)).map(([name]) => name)).toEqual([...ran])
+      expect(events.filter(isFull)).toHaveLength(refused)
+    },
+  )
+
   test('a call that comes to a full queue waits if a place is free when the store answers', async () => {
     const pacer = timeline.pacer(even, { store, maxQueue: 2 })
     const controller = new AbortController()
@@ -49,7 +70,7 @@ describe('a store that returns promises', () => {
     timeline.write('E', pacer.acquire())
     await timeline.pass(5)
     controller.abort('gone')
-    expect(await timeline.read()).toBe('A+20 B!gone+35 E!HEADGATE_QUEUE_FULL+50 C+120 D+220')
+    expect(await timeline.read()).toBe('A+20 B!gone+35 E!HEADGATE_QUEUE_FULL+70 C+120 D+220')
   })
 
   test('a call that is aborted during its request gives its units back', async () => {

@@ -37,8 +37,17 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
     super(() => new PriorityQueue())
   }
 
+  /**
+   * The longest wait for which a slot (start time) is booked for a new waiter. Any wait if the waiter overtakes others, and so uses one of
+   * their slots in time. @param most how long the waiter may wait
+   */
+  maxWaitFor(waiter: Waiter, most: number, now: number): number {
+    const slot = most > 0 && most < Infinity ? this.#overtaken(waiter) : undefined
+    return slot !== undefined && slot.at - now <= most ? Infinity : most
+  }
+
   /** The slot (start time) that a new waiter would take from a waiter of lower priority. Undefined if no waiter has a lower priority. */
-  overtaken({ size, priority }: Waiter): Slot | undefined {
+  #overtaken({ size, priority }: Waiter): Slot | undefined {
     const waiters = this.waiters.get(size)
     if (waiters === undefined || waiters.lowest >= priority) return undefined
     let ahead = 0

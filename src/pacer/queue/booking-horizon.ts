@@ -28,6 +28,8 @@ export class BookingHorizon {
   #next: Task | undefined
   /** The units of all bookings (of start times) that were sent to the store and have no answer yet. */
   #pending = 0
+  /** Calls that came while the store was asked about earlier calls. `maxQueue` does not count these calls. */
+  readonly undecided: Set<Waiter> = new Set()
   /** The priority of the last waiter for which a slot (start time) was booked. */
   #priority = 0
   /** How many more units the store admits without a wait, by the store's last answer to a booking (reserved units). */
@@ -59,7 +61,7 @@ export class BookingHorizon {
     if (this.#horizon === Infinity) return !othersWait
     // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store has no slot (start
     // time) before this timeout, the waiter is refused now and does not wait in vain.
-    if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
+    if (waiter.priority > this.#priority || waiter.timeLeft <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
 
@@ -77,6 +79,21 @@ export class BookingHorizon {
     const ahead = this.#queue.now + this.#horizon - this.#lastAt
     const atOnce = this.#slots.first === undefined ? this.#free : 0
     return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
+  }
+
+  /** True if the store is asked about earlier calls, so that nobody knows yet whether this call has to wait: `undecided` has it then. */
+  defers(waiter: Waiter): boolean {
+    if (this.#pending === 0 || waiter.waits) return false
+    this.undecided.add(waiter)
+    return true
+  }
+
+  /** Calls `count` for each undecided call that still has no slot (start time), unless the store is still asked. */
+  decide(count: (waiter: Waiter) => void, isAsked: boolean = this.#pending > 0): void {
+    if (isAsked || this.undecided.size === 0) return
+    const waiters = [...this.undecided]
+    this.undecided.clear()
+    for (const waiter of waiters) if (waiter.stage === 'queued' && !waiter.waits) count(waiter)
   }
 
   started({ cost, priority }: Waiter): void {

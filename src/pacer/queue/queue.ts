@@ -6,6 +6,7 @@
  * Slots (times at which calls may start) are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted
  * signal, a full queue or a closed pacer may end the call at every stage: then the call is refused.
  */
+import type { HeadgateError } from '../../common/index.ts'
 import type { Decision } from '../../policy/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import type { PacerContext } from '../pacer-context.ts'
@@ -138,12 +139,18 @@ export abstract class Queue {
 
   /** Lets a call wait, or refuses the call if it must not wait. Returns true if the call waits. */
   protected wait(waiter: Waiter): boolean {
-    if (this.context.closed) this.refuse(waiter, closed())
-    else if (this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
-    else if (!waiter.waits && waiter.timeLeft < Math.max(1, this.holding.left))
-      this.refuse(waiter, timedOut(waiter.timeout))
-    else this.countWaiting(waiter)
+    const refusal = this.waitRefusal(waiter)
+    if (refusal === undefined) this.countWaiting(waiter)
+    else this.refuse(waiter, refusal)
     return waiter.stage !== 'done'
+  }
+
+  /** Why a call must not wait. Undefined if the call may wait. */
+  protected waitRefusal(waiter: Waiter): HeadgateError | undefined {
+    if (this.context.closed) return closed()
+    if (this.full(waiter)) return queueFull(this.context.maxQueue)
+    const ends = !waiter.waits && waiter.timeLeft < Math.max(1, this.holding.left)
+    return ends ? timedOut(waiter.timeout) : undefined
   }
 
   /** Counts a call as waiting. If more than `maxQueue` calls wait now, the oldest is refused. */
@@ -244,10 +251,7 @@ export abstract class Queue {
     })
   }
 
-  /**
-   * Queues functions that `concurrency` made wait, one by one. A function that ends immediately calls `#unblock` again during the loop. The
-   * flag `#unblocking` prevents a second loop.
-   */
+  /** Queues functions that `concurrency` made wait, one by one. `#unblocking` prevents a second loop if a function ends immediately. */
   #unblock(): void {
     if (this.#unblocking) return
     this.#unblocking = true
@@ -255,9 +259,7 @@ export abstract class Queue {
     this.#unblocking = false
   }
 
-  /**
-   * Called when the queue may have become idle: a call has ended, a slot (start time) was used or given back, or the store has answered.
-   */
+  /** Called when the queue may have become idle: after a call, a slot (start time), or an answer of the store. */
   settled(): void {
     this.context.settled(this)
   }

@@ -64,7 +64,7 @@ export class ReservingQueue extends Queue {
   }
 
   protected get unanswered(): Iterable<Waiter> {
-    return this.#requested
+    return [...this.#requested, ...this.#horizon.undecided]
   }
 
   protected add(waiter: Waiter): void {
@@ -78,7 +78,7 @@ export class ReservingQueue extends Queue {
   }
 
   #wait(waiter: Waiter): void {
-    if (!this.wait(waiter)) return
+    if (!(!this.stopped && this.#horizon.defers(waiter)) && !this.wait(waiter)) return
     waiter.stage = 'queued'
     this.#unbooked.add(waiter)
   }
@@ -86,7 +86,7 @@ export class ReservingQueue extends Queue {
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
     const sent = this.#check && this.now
-    const maxWait = this.#maxWaitOf(waiter)
+    const maxWait = this.#booked.maxWaitFor(waiter, this.maxWaitOf(waiter), this.now)
     const booking = this.context.units.reserve(this.keys, waiter.cost, maxWait)
     if (!isPromise(booking)) {
       this.#decided(waiter, booking, maxWait)
@@ -111,18 +111,20 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** The longest wait of a slot for this waiter. Any wait if the waiter overtakes others, and so uses one of their slots in time. */
-  #maxWaitOf(waiter: Waiter): number {
-    const most = this.maxWaitOf(waiter)
-    const slot = most > 0 && most < Infinity ? this.#booked.overtaken(waiter) : undefined
-    return slot !== undefined && slot.at - this.now <= most ? Infinity : most
+  /** Counts a call that was undecided as waiting, or refuses it. */
+  readonly #count = (waiter: Waiter): void => {
+    const refusal = this.waitRefusal(waiter)
+    if (refusal === undefined) this.countWaiting(waiter)
+    else this.leave(waiter, refusal)
   }
 
   /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
   restart(): void {
     // The answer to each booking may be that another process has stopped the key.
     while (!this.stopped && this.#unbooked.first && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
-    if (!this.stopped && this.#unbooked.first !== undefined) this.#horizon.schedule()
+    if (this.stopped) return
+    this.#horizon.decide(this.#count)
+    if (this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 
   /** Notes whether the store fails. While the store fails, this process keeps its part of the policies: see run-spacing.ts. */
@@ -256,11 +258,9 @@ export class ReservingQueue extends Queue {
     void this.context.units.giveBack(this.keys, tickets)
   }
 
-  /**
-   * Gives all slots (booked units) back. The last slot is given back first, because limiters like Guava's give units back in full only for
-   * the booking that was made last.
-   */
+  /** Gives all slots (booked units) back, the last one first: limiters like Guava's give units back in full only for the last booking. */
   stop(): void {
+    this.#horizon.decide(this.#count, false)
     this.#horizon.cancel()
     this.#check?.cancel()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
