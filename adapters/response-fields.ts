@@ -19,7 +19,7 @@ export function isResponse(value: unknown): value is Response {
 
 /** A response that keeps its status and its headers: srvx empties a `FastResponse`, such as those of h3, when it sends the response. */
 export function lasting(response: Response): Response {
-  const isEmptied = '_toNodeResponse' in response && response.status >= 200
+  const isEmptied = '_toNodeResponse' in response && response.status >= 200 && isStatus(response.status)
   return isEmptied ? new Response(null, { status: response.status, headers: response.headers }) : response
 }
 

@@ -86,7 +86,8 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   /** The Answer for a call that holds units: a new one if another handler has answered this Request while the limit decided. */
   held(): Answer {
     if (this.answer.used) this.answer = answerOf(this.request, this.#limit)
-    if ('nextUrl' in this.request) this.answer.dropsBodyOfHead = true
+    // Next.js drops the body of a response to HEAD, but its edge runtime reads the body.
+    if ('nextUrl' in this.request && !('EdgeRuntime' in globalThis)) this.answer.dropsBodyOfHead = true
     return this.answer
   }
 

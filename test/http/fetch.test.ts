@@ -2,7 +2,7 @@ import { getEventListeners, once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdaptorServer } from '@hono/node-server'
-import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { afterEach, describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import {
@@ -259,6 +259,15 @@ describe('the end of a response', () => {
       await limit.wrap(slowly)(Object.assign(request('/', head), { nextUrl: new URL('http://a') }))
       await until(() => true)
       expect(await used()).toBe(0)
+    })
+
+    test('comes with its body on the edge runtime of Next.js, which reads the body', async () => {
+      vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+      onTestFinished(() => void vi.unstubAllGlobals())
+      const { limit, used } = inFlight()
+      read(await limit.wrap(slowly)(Object.assign(request('/', head), { nextUrl: new URL('http://a') })))
+      await sleep(150)
+      expect(await used()).toBe(1)
     })
 
     test('is when the client leaves, which has the whole response then, but not if a handler still runs', async () => {

@@ -64,6 +64,18 @@ describe('a hold of one process holds the others', () => {
     expect(await timeline.read()).toBe('A+10 B+530 C+1560 D+1660 E+1760')
   })
 
+  test.each([60, 100])(
+    "asks no more than a late call needs: spacing: 'actual' and a round trip of %i ms",
+    async (trip) => {
+      const { timeline, pacers } = fleet(gcra({ limit: 50, window: '1s', burst: 1 }), [trip], { spacing: 'actual' })
+      const calls = Array.from({ length: 300 }, () => pacers[0]!.throttle(async () => {}))
+      await timeline.pass(300 * 20 + 1500)
+      expect(pacers[0]!.waiting).toBeLessThan(5)
+      await timeline.read()
+      await Promise.all(calls)
+    },
+  )
+
   test('a process that comes later learns of it by its first call', async () => {
     const { timeline, pacers } = fleet(even)
     pacers[0]!.hold('1s')

@@ -45,6 +45,8 @@ export class HoldCheck {
   #askedAt = -Infinity
   /** The round trip of the last answered question, in microseconds. */
   #trip = 0
+  /** When a call that is late may start, in microseconds. Infinity if none was late yet. */
+  #lateAt = Infinity
   #next: Task | undefined
 
   /**
@@ -73,11 +75,18 @@ export class HoldCheck {
     this.schedule()
   }
 
-  /** Calls `go` when no process holds the key: at once if the last answer still counts, or else after the next answer. */
+  /**
+   * Lets calls that are late start by `go` when no process holds the key. An answer counts for two round trips here, because another
+   * question is under way meanwhile. Otherwise, one call would start in each round trip.
+   */
   confirm(go: () => void): void {
     this.#confirmed = go
-    if (this.#failing || this.#countsAt(this.#queue.now)) this.#startDue()
-    else this.#ask()
+    const { now } = this.#queue
+    if (this.#failing || this.#countsAt(now - this.#trip)) {
+      this.#lateAt = now
+      this.schedule()
+      this.#startDue()
+    } else this.#ask()
   }
 
   /** True unless the store has failed to answer the last question or booking. */
@@ -96,14 +105,15 @@ export class HoldCheck {
   /**
    * Plans the next question: one round trip before the first slot (booked start) at which the last answer is too old. After a failure of
    * the store, the question comes soon, also for calls that are late.
-   * @param late when a call that is late may start, in microseconds
+   * @param late when a call that is late may start, in microseconds. Default: the last such time
    */
-  schedule(late: number = Infinity): void {
+  schedule(late: number = this.#lateAt): void {
+    this.#lateAt = late
     if (this.#asking || this.#next?.pending || this.#slots.first === undefined) return
     const { context, now } = this.#queue
     let at = this.#failing || this.#queue.spacing?.storeFails ? now + retryAfter : Infinity
     const trip = Math.ceil(this.#trip / 1000) * 1000
-    if (!this.#countsAt(late)) at = Math.min(at, late - trip)
+    if (late < Infinity && !this.#countsAt(late)) at = Math.min(at, late - trip)
     for (const slot of this.#slots) {
       if (this.#due.has(slot) || this.#countsAt(slot.at)) continue
       at = Math.min(at, slot.at - trip)
