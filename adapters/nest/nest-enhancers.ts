@@ -145,6 +145,6 @@ export function unrefusable(place: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',
     `The limit at ${place} cannot refuse a call: Nest does not handle what a guard throws before a handler of @GrpcStreamCall, so the ` +
-      'process would end. Write @GrpcStreamMethod, or add @SkipRateLimit().',
+      'process would end. Write @GrpcStreamMethod (not in Nest 11, which has the same fault there), or add @SkipRateLimit().',
   )
 }

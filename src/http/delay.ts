@@ -1,7 +1,6 @@
 import { isolatesRequests } from '#platform'
-import type { Policy } from '../algorithms/index.ts'
 import { type Duration, duration, HeadgateError, monotonicClock, readOptions, whole } from '../common/index.ts'
-import type { AnyCost, Key, Reservation } from '../limiter/index.ts'
+import type { AnyCost, Key, RateLimiter, Reservation } from '../limiter/index.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** The options of `delay`. */
@@ -43,18 +42,19 @@ export class Delay {
   /** Only in Cloudflare Workers: the occupied places, with their keys, and the times in microseconds at which the places expire. */
   readonly #places: { readonly own: string; readonly until: number }[] = []
 
-  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid, or unless exactly one policy can book a future time */
-  constructor(options: DelayOptions, policies: readonly Policy[]) {
+  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid, or unless exactly one policy and the store can book a future time */
+  constructor(options: DelayOptions, { policies, store }: RateLimiter) {
     const readers = { max: duration(undefined, { most: anHour, usual: 100 }), queue: whole(100) }
     const { max, queue } = readOptions('delay', options, readers)
     this.#max = max
     this.#free = queue
     const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
     const [booked] = enforced
-    if (enforced.length !== 1 || !booked?.algorithm.promises) {
+    if (enforced.length !== 1 || !booked?.algorithm.promises || store.traits?.promises === false) {
       throw new HeadgateError(
         'HEADGATE_OPTION',
-        'delay needs exactly one policy that can promise a future time: a bucket, a fixed window or a sliding log. ' +
+        'delay needs exactly one policy that can promise a future time: a bucket, a fixed window or a sliding log, ' +
+          'and a store other than hitStore. ' +
           "Write policies: '10/1s token-bucket'. Put a limit of units in flight into another middleware, behind this one.",
       )
     }

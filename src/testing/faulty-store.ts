@@ -94,7 +94,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 export class FaultyStore implements Store {
   readonly synchronous = false
   /**
-   * Copies two traits of the wrapped store: `alternatives` and `timeout`. A call that hangs fails at this timeout, as in a real client when
+   * Copies these traits of the wrapped store: `alternatives`, `promises` and `timeout`. A call that hangs fails at this timeout, as in a real client when
    * the server hangs.
    */
   readonly traits: StoreTraits
@@ -115,8 +115,8 @@ export class FaultyStore implements Store {
     this.#clock = clock
     this.#schedule = faults.map(timedFault)
     this.#start = this.#now
-    const { timeout, alternatives = false } = store.traits ?? {}
-    this.traits = { alternatives, ...(timeout !== undefined && { timeout }) }
+    const { timeout, alternatives = false, promises = true } = store.traits ?? {}
+    this.traits = { alternatives, promises, ...(timeout !== undefined && { timeout }) }
     if (timeout === undefined) return
     this.#deadlines = new Deadlines('The store', timeout, undefined, clock?.now, clock?.sleeper)
   }

@@ -1,5 +1,6 @@
 import { MemoryStore } from 'express-rate-limit'
 import { describe, expect, test, vi } from 'vitest'
+import { rateLimit } from '../../adapters/express.ts'
 import {
   counter,
   fixedWindow,
@@ -278,4 +279,11 @@ test.each([
   await Promise.all(calls)
   expect(starts).toEqual([0, 0, 0, 1000, 1000, 1000, 2000])
   expect(await pacer.tryAcquire(3, { timeout: '499ms' })).toBe(false)
+})
+
+test('delay of a middleware, which needs a later time from the store, is an error', () => {
+  const store = hitStore(counters(new ManualClock()))
+  expect(() => rateLimit({ policies: first(), store, delay: { max: '2s' } })).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining('hitStore') }),
+  )
 })

@@ -93,8 +93,7 @@ export class HeldReservations<Request, Response> {
     this.#counts = countRule(options.count)
     this.#countsFailures = options.count === 'failures'
     const delay = limiter.policies.length > 0 ? options.delay : undefined // under the plan without limits, no request waits
-    this.#delay =
-      delay === undefined ? undefined : getOrInsert(delays, limiter, () => new Delay(delay, limiter.policies))
+    this.#delay = delay === undefined ? undefined : getOrInsert(delays, limiter, () => new Delay(delay, limiter))
     this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
     const limiters = limiter.candidate === undefined ? [limiter] : [limiter, limiter.candidate]
