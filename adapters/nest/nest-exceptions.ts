@@ -68,8 +68,8 @@ function membersOf(body: unknown): Record<string, unknown> {
 
 type ExceptionClass = new (error: object | string) => Error
 
-/** The classes that are loaded. An import for each refusal would be slower than a client that sends messages. */
-const loaded: { ws?: ExceptionClass; rpc?: ExceptionClass } = {}
+/** The classes that are loaded or being loaded. An import for each refusal would be slower than a client that sends messages. */
+const loaded: { ws?: Promise<ExceptionClass>; rpc?: Promise<ExceptionClass> } = {}
 
 /**
  * Loads the exception class of a transport, which is the only class that Nest's filters for the transport handle. The class is loaded at
@@ -89,7 +89,7 @@ function named(name: string): (module: object) => ExceptionClass {
 }
 
 async function messageException(transport: 'ws' | 'rpc', status: number, body: unknown): Promise<Error> {
-  const Exception = loaded[transport] ?? (await load[transport]())
-  loaded[transport] = Exception
+  loaded[transport] ??= load[transport]()
+  const Exception = await loaded[transport]
   return new Exception({ status: 'error', statusCode: status, ...membersOf(body) })
 }

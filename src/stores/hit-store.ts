@@ -1,6 +1,7 @@
 import type { Details, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import {
+  asStoreError,
   attempt,
   callback,
   chain,
@@ -125,7 +126,8 @@ class HitLedger implements Ledger {
   }
 
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
-    return this.#run(command) as MaybePromise<OutcomeOf<V>>
+    // The counter may have counted, as if the connection broke before the answer.
+    return asStoreError('hitStore', () => this.#run(command)) as MaybePromise<OutcomeOf<V>>
   }
 
   #run(command: Command): MaybePromise<Outcome> {

@@ -287,3 +287,24 @@ test('delay of a middleware, which needs a later time from the store, is an erro
     expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining('hitStore') }),
   )
 })
+
+test('hits whose answers are lost are not charged again with each call', async () => {
+  let [used, isLost] = [0, true]
+  const store = hitStore({
+    async hit(_key, cost) {
+      used += cost
+      if (isLost) throw new Error('ECONNRESET')
+      return { used }
+    },
+    async unhit(_key, cost) {
+      used -= cost
+    },
+    read: async () => ({ used }),
+  })
+  const policies = fixedWindow({ limit: 1000, window: '1h', align: 'first-request' })
+  const limiter = new RateLimiter({ policies, store })
+  for (let n = 0; n < 4; n++) await limiter.consume('ann')
+  isLost = false
+  for (let n = 0; n < 3; n++) await limiter.consume('ann')
+  expect(used).toBeLessThanOrEqual(8)
+})
