@@ -24,5 +24,6 @@ export {
   type Verb,
   type VersionedDocument,
 } from './stores/contract/index.ts'
-export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
+export type { Hits } from './stores/hit-answers.ts'
+export { type HitStoreOptions, type HitTerms, hitStore } from './stores/hit-store.ts'
 export type { RecordStore, VersionedText } from './stores/records/index.ts'

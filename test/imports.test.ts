@@ -17,7 +17,7 @@ const layers: readonly Readonly<Record<string, RegExp>>[] = [
   { overrides: /^src\/overrides\// },
   {
     'stores that can fail':
-      /^src\/stores\/((redis|postgres|cluster|records|shares|sqlite)\/|(compare-and-set|memcached|hit-store|read-batcher|store-inspector)\.ts$)/,
+      /^src\/stores\/((redis|postgres|cluster|records|shares|sqlite)\/|(compare-and-set|memcached|hit-answers|hit-store|read-batcher|store-inspector)\.ts$)/,
   },
   { failure: /^src\/failure\// },
   { memory: /^src\/stores\/(memory\/|lru-store\.ts$)/ },

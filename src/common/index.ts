@@ -26,7 +26,6 @@ export { LinkedList, type ListNode } from './linked-list.ts'
 export { getOrInsert, ownText, RecentMap } from './maps.ts'
 export {
   allOf,
-  asStoreError,
   atOnce,
   attempt,
   chain,

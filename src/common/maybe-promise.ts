@@ -1,5 +1,5 @@
 import { waitUntil } from '#platform'
-import { HeadgateError, storeError } from './errors.ts'
+import { HeadgateError } from './errors.ts'
 
 /** A value, or a promise of the value. Functions return a promise only if they had to wait. */
 export type MaybePromise<T> = T | Promise<T>
@@ -55,18 +55,5 @@ export function attempt<Result>(run: () => MaybePromise<Result>): MaybePromise<R
     return result
   } catch {
     return undefined
-  }
-}
-
-/** Runs a function of a store's client, and gives its errors the code of a failed store. @param store the name of the store */
-export function asStoreError<Result>(store: string, run: () => MaybePromise<Result>): MaybePromise<Result> {
-  const fail = (cause: unknown): never => {
-    throw storeError(store, cause)
-  }
-  try {
-    const result = run()
-    return isPromise(result) ? result.catch(fail) : result
-  } catch (cause) {
-    return fail(cause)
   }
 }

@@ -1,7 +1,6 @@
 import type { Details, Tickets } from '../algorithms/evaluation/index.ts'
 import type { Policy } from '../algorithms/index.ts'
 import {
-  asStoreError,
   attempt,
   callback,
   chain,
@@ -12,7 +11,6 @@ import {
   type MaybePromise,
   monotonicClock,
   readOptions,
-  shown,
   unsupported,
 } from '../common/index.ts'
 import { withFailover } from '../failure/index.ts'
@@ -29,14 +27,7 @@ import {
   type Store,
   type Verb,
 } from './contract/index.ts'
-
-/** The hits of a key in its present window. */
-export interface Hits {
-  /** How many hits the window has. */
-  readonly used: number
-  /** Milliseconds until the window ends. Default: the full length of the window. */
-  readonly resetAfter?: number | undefined
-}
+import { asStoreError, type Hits, numbersOf } from './hit-answers.ts'
 
 /** The numbers of the policy, which `hit`, `unhit` and `read` get. */
 export interface HitTerms {
@@ -126,8 +117,7 @@ class HitLedger implements Ledger {
   }
 
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
-    // The counter may have counted, as if the connection broke before the answer.
-    return asStoreError('hitStore', () => this.#run(command)) as MaybePromise<OutcomeOf<V>>
+    return asStoreError(() => this.#run(command)) as MaybePromise<OutcomeOf<V>>
   }
 
   #run(command: Command): MaybePromise<Outcome> {
@@ -246,20 +236,6 @@ class HitLedger implements Ledger {
 function endOf({ resetAfter }: Hits): number {
   return resetAfter === undefined ? 0 : monotonicClock() + resetAfter * 1000
 }
-
-/** Checks what the user's function returned. @throws HeadgateError `HEADGATE_STORE` if the function returned no numbers */
-function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
-  const { used, resetAfter } = hits ?? {}
-  if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
-  const got =
-    typeof hits === 'object' && hits !== null
-      ? `{ used: ${shown(used)}, resetAfter: ${shown(resetAfter)} }`
-      : shown(hits)
-  const fix = 'Return numbers, such as { used: 3, resetAfter: 1500 }.'
-  throw new HeadgateError('HEADGATE_STORE', `hitStore: ${name} returned ${got}. ${fix}`)
-}
-
-const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value)
 
 /** True for the policies that a hit store supports: `fixedWindow({ align: 'first-request' })` and `counter`. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
