@@ -473,4 +473,22 @@ describe('webSocketLimiter', () => {
     const expected = await talk(modules.original, options, messages)
     expect(await talk(modules.compat, options, messages)).toEqual(expected)
   })
+
+  test.each(Object.entries(modules))(
+    'an error of a connection gives no message back (%s)',
+    async (_, { webSocketLimiter }) => {
+      const seen: unknown[] = []
+      const limit = webSocketLimiter({ keyGenerator: () => 'k', limit: 1, skipFailedRequests: true })
+      const app = new Hono().get('/', async (c) => {
+        const events = await limit(() => ({ onMessage: ({ data }) => void seen.push(data) }))(c)
+        for (const data of ['a', 'b']) {
+          await events.onMessage?.({ data } as never, { close() {} } as never)
+          await events.onError?.({} as never, {} as never)
+        }
+        return c.text('done')
+      })
+      await app.request('/')
+      expect(seen).toEqual(['a'])
+    },
+  )
 })

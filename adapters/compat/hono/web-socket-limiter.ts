@@ -19,10 +19,9 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
     handler: (_event: unknown, socket: WSContext, { statusCode, message }: WSConfigType) =>
       socket.close(statusCode, message),
   })
-  const { store, skip, handler, keyGenerator, skipFailedRequests, skipSuccessfulRequests } = options
+  const { skip, handler, skipFailedRequests, skipSuccessfulRequests } = options
   return (createEvents: (c: Context<E, P, I>) => Promisify<WSEvents>) => async (context) => {
     const events = await createEvents(context)
-    const decrement = async () => store.decrement(await keyGenerator(context))
     return {
       ...events,
       async onMessage(event, socket) {
@@ -41,10 +40,6 @@ export function webSocketLimiter<E extends Env = Env, P extends string = string,
           throw error
         }
         if (skipSuccessfulRequests) await uncount()
-      },
-      async onError(event, socket) {
-        if (skipFailedRequests) await attemptOrWarn(decrement(), true)
-        events.onError?.(event, socket)
       },
     }
   }
