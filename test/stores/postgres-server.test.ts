@@ -40,6 +40,21 @@ function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hund
   return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
+test('a consume and a reset of a new key in one tick leave nothing to give back', async () => {
+  const limiter = new RateLimiter({
+    name: `own-${names++}`,
+    policies: hundred,
+    store: postgresStore({ pool, timeout: '5s' }),
+  })
+  for (let n = 0; n < 5; n++) {
+    const key = `new-${n}`
+    await Promise.all([limiter.consume(key, { cost: 6 }), limiter.reset(key)])
+    await limiter.consume(key, { cost: 50 })
+    await limiter.consume(key, { cost: 1 })
+    expect((await limiter.peek(key)).remaining).toBe(49)
+  }
+})
+
 test('clear deletes the rows of one limiter, more than fit one step, while calls go on', async () => {
   const store = postgresStore({ pool, timeout: '5s' })
   const [limiter, other] = [`own-${names++}`, `own-${names++}`].map(

@@ -184,7 +184,7 @@ export class TransactionRunner {
     const saved = evaluated.flatMap(({ changes }) => changes ?? [])
     if (saved.length > 0) for (const { job } of evaluated) job.writes()
     await client.query(saved.length === 0 ? 'rollback' : sql.save(saved, quote))
-    for (const { job, changes } of evaluated) if (changes !== undefined) job.resolve()
+    for (const { job, changes } of evaluated) if (changes?.length) job.resolve()
     const empty = [...texts.values()].filter((record) => record === undefined).length
     this.#sweep(Math.max(saved.length, empty))
     return tasks.filter((task) => {
