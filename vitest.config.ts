@@ -8,8 +8,8 @@ const packages = ['**/node_modules/**', 'test/{frameworks,loaders,runtimes}/**']
 const built = ['test/{readme,site-programs}.test.ts', 'test/examples/*.test.ts']
 /** Tests that listen to every store of the process, so no other file may leave one that works on. */
 const listening = ['test/telemetry/stores.test.ts']
-/** Installs the packed tarball, compiles its types with each setting, and uses it beside older neighbours. */
-const packed = ['test/{package,neighbours}.test.ts']
+/** Installs the packed tarball, compiles its types and those of the examples, and uses it beside older neighbours. */
+const packed = ['test/{package,neighbours,example-types}.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
 const servers = [
   'test/stores/{redis/*,shares/redis}.test.ts',
@@ -40,7 +40,7 @@ const parts = [
   'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/{calendar,overflow-plans}.test.ts',
   'test/stores/shares/{share-fleet,worst-case}.test.ts',
-  'test/stores/redis/{acl,contract,cost-lists,docs,guava,short-forms,thresholds}.test.ts',
+  'test/stores/redis/{acl,contract,cost-lists,guava,short-forms,thresholds}.test.ts',
   'test/stores/{calendar*,cluster,compare-and-set,lru-store,memcached,postgres,postgres-plain,releases,sqlite,thresholds,usage}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]

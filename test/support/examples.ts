@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -39,11 +39,19 @@ export function examplesOf(page: string, folder: URL): Example[] {
 }
 
 /** A program that checks each `expression // => value`, and listens on any free port. */
-export function programOf(code: string): string {
+function programOf(code: string): string {
   const checked = code
     .replaceAll(/^(.+?) *\/\/ => (.+)$/gm, 'assert.deepEqual($1, $2)')
     .replaceAll(/(\.listen\(|\bport: )\d+/g, '$10')
   return `import assert from 'node:assert/strict'\n${checked}\n`
+}
+
+/** Writes examples to their files, as programs. */
+export function writeExamples(folder: URL, examples: readonly Example[]): void {
+  mkdirSync(folder, { recursive: true })
+  for (const { language, code, file } of examples) {
+    writeFileSync(file, language === 'js' ? programOf(code) : `${code}\nexport {}\n`)
+  }
 }
 
 const runner = fileURLToPath(new URL('run-examples.mjs', import.meta.url))
