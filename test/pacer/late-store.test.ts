@@ -59,6 +59,30 @@ describe('a store that returns promises', () => {
     },
   )
 
+  test('maxQueue holds while other calls keep asking the store', async () => {
+    const pacer = timeline.pacer(even, { store, maxQueue: 2 })
+    const codes: string[] = []
+    for (let n = 0; n < 50; n++) {
+      void pacer.acquire(1, { timeout: 60 }).catch(() => {})
+      pacer.acquire().catch(({ code }) => codes.push(code))
+      await timeline.pass(4)
+    }
+    expect(pacer.waiting).toBeLessThanOrEqual(4)
+    expect(codes.length).toBeGreaterThan(35)
+    expect(new Set(codes)).toEqual(new Set(['HEADGATE_QUEUE_FULL']))
+    await timeline.read()
+  })
+
+  test('while a store hangs, calls beyond a bound are refused', async () => {
+    const pacer = timeline.pacer(even, { store, maxQueue: 2 })
+    store.silent = true
+    let refused = 0
+    for (let n = 0; n < 1100; n++) void pacer.acquire().catch(() => refused++)
+    await timeline.pass(30)
+    expect(refused).toBeGreaterThan(50)
+    pacer.close()
+  })
+
   test('a call that comes to a full queue waits if a place is free when the store answers', async () => {
     const pacer = timeline.pacer(even, { store, maxQueue: 2 })
     const controller = new AbortController()

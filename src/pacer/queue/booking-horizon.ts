@@ -20,6 +20,11 @@ import type { Slot } from './booked-slot.ts'
 import type { Queue } from './queue.ts'
 import type { Waiter } from './waiter.ts'
 
+/** So many calls may be undecided, also if `maxQueue` is smaller. The number bounds the memory while a store hangs. */
+const leastUndecided = 1000
+/** The most round trips for which calls stay undecided. */
+const mostRounds = 8
+
 export class BookingHorizon {
   readonly #queue: Queue
   readonly #slots: LinkedList<Slot>
@@ -28,8 +33,13 @@ export class BookingHorizon {
   #next: Task | undefined
   /** The units of all bookings (of start times) that were sent to the store and have no answer yet. */
   #pending = 0
+  /** How many bookings (of start times) were sent to the store and have no answer yet. */
+  #requests = 0
   /** Calls that came while the store was asked about earlier calls. `maxQueue` does not count these calls. */
   readonly undecided: Set<Waiter> = new Set()
+  /** How many answers end the round trip for which `undecided` waits, and how many round trips it has waited for. */
+  #answersDue = 0
+  #rounds = 0
   /** The priority of the last waiter for which a slot (start time) was booked. */
   #priority = 0
   /** How many more units the store admits without a wait, by the store's last answer to a booking (reserved units). */
@@ -83,26 +93,39 @@ export class BookingHorizon {
 
   /** True if the store is asked about earlier calls, so that nobody knows yet whether this call has to wait: `undecided` has it then. */
   defers(waiter: Waiter): boolean {
-    if (this.#pending === 0 || waiter.waits) return false
+    const most = Math.max(leastUndecided, this.#queue.context.maxQueue)
+    if (this.#requests === 0 || waiter.waits || this.undecided.size >= most) return false
+    if (this.undecided.size === 0) this.#answersDue = this.#requests
     this.undecided.add(waiter)
     return true
   }
 
-  /** Calls `count` for each undecided call that still has no slot (start time), unless the store is still asked. */
-  decide(count: (waiter: Waiter) => void, isAsked: boolean = this.#pending > 0): void {
-    if (isAsked || this.undecided.size === 0) return
+  /**
+   * Calls `count` for each undecided call that still has no slot (start time), once nothing is asked any more. Other calls may ask all the
+   * time, so this waits for some round trips at most. @param now true to wait no longer
+   */
+  decide(count: (waiter: Waiter) => void, now = false): void {
+    if (this.undecided.size === 0 || (!now && this.#answersDue > 0)) return
+    if (!now && this.#requests > 0 && ++this.#rounds < mostRounds) {
+      this.#answersDue = this.#requests
+      return
+    }
     const waiters = [...this.undecided]
     this.undecided.clear()
+    this.#rounds = 0
     for (const waiter of waiters) if (waiter.stage === 'queued' && !waiter.waits) count(waiter)
   }
 
   started({ cost, priority }: Waiter): void {
     this.#pending += mostOf(cost)
+    this.#requests++
     this.#priority = priority
   }
 
   ended({ cost }: Waiter): void {
     this.#pending -= mostOf(cost)
+    this.#requests--
+    if (this.#answersDue > 0) this.#answersDue--
   }
 
   answered({ decision, wait }: Booking): void {

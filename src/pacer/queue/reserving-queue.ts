@@ -260,7 +260,7 @@ export class ReservingQueue extends Queue {
 
   /** Gives all slots (booked units) back, the last one first: limiters like Guava's give units back in full only for the last booking. */
   stop(): void {
-    this.#horizon.decide(this.#count, false)
+    this.#horizon.decide(this.#count, true)
     this.#horizon.cancel()
     this.#check?.cancel()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
