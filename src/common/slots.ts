@@ -39,10 +39,14 @@ export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Wa
   }
 
   add(slot: Slot, waiter: Waiter): void {
-    const queue = this.waiters.get(slot.size) ?? this.#newQueue()
-    this.waiters.set(slot.size, queue)
-    queue.add(waiter)
     this.list.add(slot)
+    this.addWaiter(waiter)
+  }
+
+  addWaiter(waiter: Waiter): void {
+    const queue = this.waiters.get(waiter.size) ?? this.#newQueue()
+    this.waiters.set(waiter.size, queue)
+    queue.add(waiter)
   }
 
   /** Removes the first waiter of a size, and returns it: the waiter uses a slot whose time has come. */
@@ -53,20 +57,12 @@ export class Slots<Slot extends ListNode<Slot> & Sized, Waiter extends Sized, Wa
   }
 
   /**
-   * Removes a waiter. One slot (booked time) for the waiter's cost is then left over, which the caller gives back: see `last`. Returns false
-   * if the waiter is not in a queue.
+   * Removes a waiter. One slot (booked time) for the waiter's cost is then spare. Returns false if the waiter is not in a queue.
    */
   remove(waiter: Waiter): boolean {
     const queue = this.waiters.get(waiter.size)
     if (!queue?.remove(waiter)) return false
     if (queue.first === undefined) this.waiters.delete(waiter.size)
     return true
-  }
-
-  /** The slot (booked time) of a size that was booked last. Undefined if no slot has this size. */
-  last(size: Size): Slot | undefined {
-    let slot = this.list.last
-    while (slot !== undefined && slot.size !== size) slot = slot.before
-    return slot
   }
 }

@@ -213,10 +213,10 @@ export abstract class Pace {
    */
   async reset(): Promise<void> {
     const queue = this.queue()
-    const { context, keys } = queue
     if (!queue.stopped) queue.stop()
     try {
-      await context.units.reset(keys)
+      await queue.context.units.reset(queue.keys)
+      queue.spacing?.reset()
     } finally {
       if (!queue.stopped) queue.restart()
     }

@@ -75,6 +75,10 @@ export class Runs {
     void this.#ledger.run({ verb: 'charge', keys, costs: this.#costs(costs) })
   }
 
+  reset(keys: readonly string[]): void {
+    void this.#ledger.run({ verb: 'reset', keys })
+  }
+
   setPolicies(policies: readonly Policy[]): void {
     this.#ledger = this.#store.open({ ...this.#terms, policies: this.#parts(policies) }, this.#ledger)
   }
@@ -149,6 +153,12 @@ export class RunSpacing {
   /** Counts a call that starts, while the store fails, under this process's part of the policies. */
   startLocally(cost: CallCost): void {
     if (this.storeFails && this.#several) this.#share?.count(this.#keys, costsIn(cost))
+  }
+
+  /** Removes all counted calls. Calls that are starting are still counted when they have started. */
+  reset(): void {
+    this.#runs?.reset(this.#keys)
+    this.#share?.reset(this.#keys)
   }
 
   /** Notes that a call was admitted. Until `count`, the call is `starting`. */

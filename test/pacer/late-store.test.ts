@@ -94,7 +94,7 @@ describe('a store that returns promises', () => {
     timeline.write('E', pacer.acquire())
     await timeline.pass(5)
     controller.abort('gone')
-    expect(await timeline.read()).toBe('A+20 B!gone+35 E!HEADGATE_QUEUE_FULL+70 C+120 D+220')
+    expect(await timeline.read()).toBe('A+20 B!gone+35 E!HEADGATE_QUEUE_FULL+50 C+120 D+220')
   })
 
   test('a call that is aborted during its request gives its units back', async () => {

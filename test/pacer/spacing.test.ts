@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, gcra, slidingLog, smoothBursty, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, gcra, slidingLog, slidingWindow, smoothBursty, tokenBucket } from '../../src/index.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
@@ -50,6 +50,25 @@ describe('calls behind a late one', () => {
     await timeline.pass(10)
     timeline.clock.set(timeline.start + busy)
     expect(await timeline.read(2000)).toBe(expected)
+  })
+
+  test.each([
+    ['a bucket', even, 'A+0 B+0=false C+50 D+150'],
+    ['Guava', smoothBursty({ rate: 10, maxStored: 0 }), 'A+0 B+0=false C+50 D+150'],
+    ['a log', slidingLog({ limit: 1, window: '10s' }), 'A+0 B+0=false C+50 D+10050'],
+    ['a window that is asked again', slidingWindow({ limit: 1, window: '10s' }), 'A+0 B+0=false C+50 D+20000'],
+  ] as const)('reset gives the full quota back, %s', async (_, policy, expected) => {
+    for (const store of [undefined, 'shared']) {
+      const timeline = new Timeline()
+      const shared = store && { store: new LateStore(timeline, 0) }
+      const pacer = timeline.pacer(policy, { ...actual, ...shared })
+      timeline.write('A', pacer.acquire())
+      timeline.write('B', pacer.tryAcquire())
+      await timeline.pass(50)
+      await Promise.all([pacer.reset(), timeline.pass(0)])
+      for (const name of 'CD') timeline.write(name, pacer.acquire())
+      expect(await timeline.read()).toBe(expected)
+    }
   })
 
   test('a function that runs long before its first await goes when that ends', async () => {

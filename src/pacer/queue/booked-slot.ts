@@ -33,8 +33,65 @@ export class Slot extends Task implements ListNode<Slot> {
 
 /** The future slots (promised start times) of a key, and the waiters for these slots: by priority, then in the order in which they came. */
 export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
+  /** How many slots (start times) of a size no waiter needs: the last ones of that size. The next waiters of the size use these slots. */
+  readonly #spares = new Map<Size, number>()
+
   constructor() {
     super(() => new PriorityQueue())
+  }
+
+  get hasSpares(): boolean {
+    return this.#spares.size > 0
+  }
+
+  addSpare(slot: Slot): void {
+    this.list.add(slot)
+    this.#spare(slot.size, 1)
+  }
+
+  /** The first slot (start time) of a size that no waiter needs. */
+  firstSpare(size: Size): Slot | undefined {
+    let left = this.#spares.get(size) ?? 0
+    let slot = left > 0 ? this.list.last : undefined
+    while (slot !== undefined && (slot.size !== size || --left > 0)) slot = slot.before
+    return slot
+  }
+
+  /** Lets a waiter have the first slot (start time) that no waiter needs, or a slot before it, by the order of the waiters. */
+  useSpare(waiter: Waiter): void {
+    this.addWaiter(waiter)
+    this.#spare(waiter.size, -1)
+  }
+
+  /** Removes a waiter that needs no slot (start time) any more. */
+  leave(waiter: Waiter): void {
+    if (this.remove(waiter)) this.#spare(waiter.size, 1)
+  }
+
+  /** Removes a slot whose time has come. Returns the waiter that uses the slot. Undefined if no waiter needs the slot. */
+  use(slot: Slot): Waiter | undefined {
+    this.list.remove(slot)
+    let waiter = this.shift(slot.size)
+    while (waiter?.stage === 'done') waiter = this.shift(slot.size)
+    if (waiter === undefined) this.#spare(slot.size, -1)
+    return waiter
+  }
+
+  /** The slots (start times) that no waiter needs, the last one first. From now on, they do not count as slots for new waiters. */
+  takeSpares(): Slot[] {
+    const spares: Slot[] = []
+    for (let slot = this.list.last; slot !== undefined && this.#spares.size > 0; slot = slot.before) {
+      if (!this.#spares.has(slot.size)) continue
+      spares.push(slot)
+      this.#spare(slot.size, -1)
+    }
+    return spares
+  }
+
+  #spare(size: Size, change: 1 | -1): void {
+    const spares = (this.#spares.get(size) ?? 0) + change
+    if (spares > 0) this.#spares.set(size, spares)
+    else this.#spares.delete(size)
   }
 
   /**
@@ -62,6 +119,7 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   /** Removes the waiters that are already admitted or refused. Returns the slots (start times) that no waiter will use now. */
   vacate(): Set<Slot> {
     const vacant = new Set<Slot>()
+    this.#spares.clear()
     const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))
     for (const slot of this.list) {
       const waiter = queues.get(slot.size)?.next().value

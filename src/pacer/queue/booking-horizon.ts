@@ -61,8 +61,14 @@ export class BookingHorizon {
     return this.#queue.context.horizon
   }
 
-  get #lastAt(): number {
+  /** When the last booked slot (start time) is, or now if no slot is booked. In microseconds. */
+  get lastAt(): number {
     return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
+  }
+
+  /** True while the store is asked for slots (start times). */
+  get asks(): boolean {
+    return this.#requests > 0
   }
 
   /** True if a slot (start time) may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
@@ -86,7 +92,7 @@ export class BookingHorizon {
     const [policy] = this.#queue.context.units.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
     const { limit, window } = policy
-    const ahead = this.#queue.now + this.#horizon - this.#lastAt
+    const ahead = this.#queue.now + this.#horizon - this.lastAt
     const atOnce = this.#slots.first === undefined ? this.#free : 0
     return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
   }
@@ -102,18 +108,19 @@ export class BookingHorizon {
 
   /**
    * Calls `count` for each undecided call that still has no slot (start time), once nothing is asked any more. Other calls may ask all the
-   * time, so this waits for some round trips at most. @param now true to wait no longer
+   * time, so this waits for some round trips at most. Returns true if calls were decided. @param now true to wait no longer
    */
-  decide(count: (waiter: Waiter) => void, now = false): void {
-    if (this.undecided.size === 0 || (!now && this.#answersDue > 0)) return
+  decide(count: (waiter: Waiter) => void, now = false): boolean {
+    if (this.undecided.size === 0 || (!now && this.#answersDue > 0)) return false
     if (!now && this.#requests > 0 && ++this.#rounds < mostRounds) {
       this.#answersDue = this.#requests
-      return
+      return false
     }
     const waiters = [...this.undecided]
     this.undecided.clear()
     this.#rounds = 0
     for (const waiter of waiters) if (waiter.stage === 'queued' && !waiter.waits) count(waiter)
+    return true
   }
 
   started({ cost, priority }: Waiter): void {
@@ -140,10 +147,10 @@ export class BookingHorizon {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const { context, now } = this.#queue
     const half = this.#horizon / 2
-    const at = this.#lastAt - half
+    const at = this.lastAt - half
     // At a slow rate, `at` may be in the past, although the next slot (start time) is still beyond the horizon. In this case, the queue
     // waits until the time of the last slot, or for half a horizon if the call of that slot is late (`spacing: 'actual'`).
-    const slow = this.#lastAt > now ? this.#lastAt : now + half
+    const slow = this.lastAt > now ? this.lastAt : now + half
     this.#next = context.scheduler.at(at > now ? at : slow, this.#refill)
   }
 

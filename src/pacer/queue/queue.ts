@@ -157,10 +157,10 @@ export abstract class Queue {
   protected countWaiting(waiter: Waiter): void {
     if (waiter.waits) return
     const { maxQueue } = this.context
-    const oldest = this.#waiting.first
     waiter.waits = true
     this.#waiting.add(waiter)
-    if (oldest !== undefined && this.#waiting.counted > maxQueue) this.leave(oldest, queueFull(maxQueue))
+    // When a call leaves, the next calls may begin to wait, so that another one has to leave.
+    while (this.#waiting.counted > maxQueue) this.leave(this.#waiting.first as Waiter, queueFull(maxQueue))
     this.#begin(waiter)
     // `onDelay` is called in a microtask, because it is a function of the user and may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())

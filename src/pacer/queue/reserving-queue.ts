@@ -1,14 +1,13 @@
 /*
- * The queue for policies that can promise a future time. A slot (start time) is booked for every call when the call comes.
+ * The queue for policies that can promise a future time. A slot (start time) is booked for every call when the call comes. So the wait of a
+ * call is known from the beginning, also with several processes. Each call needs one request to the store.
  *
- * So the wait of a call is known from the beginning, also with several processes. Each call needs one request to the store. A slot is not
- * assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with the cost of the slot uses the
- * slot. Waiters are ordered by priority, and then by the time at which they came.
+ * A slot is not assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with the cost of the slot
+ * uses the slot. Waiters are ordered by priority, and then by the time at which they came. Slots of different costs cannot be exchanged
+ * without breaking a promise. So priority decides only among calls of equal cost.
  *
- * Slots of different costs cannot be exchanged without breaking a promise. So priority decides only among calls of equal cost. When a
- * waiter gives up, all slots after the slot of this waiter are given back and booked again, never at a later time. If other processes or
- * reservations may book too, no promised slot can move. The next waiters of the same cost then use the earlier slots, and the last slot of
- * that cost is given back.
+ * When a waiter gives up, the next waiters of the same cost use the earlier slots. The last slot of that cost is then spare: the next call
+ * of the cost uses it, or it is given back. If nobody else can book slots, all later slots move instead: see slot-compaction.ts.
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
@@ -23,6 +22,8 @@ import { LateSlots } from './late-slots.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
 import { obeyHold } from './shared-hold.ts'
+import { SlotCompaction } from './slot-compaction.ts'
+import { SpareReturn } from './spare-return.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
@@ -44,10 +45,8 @@ export class ReservingQueue extends Queue {
   /** Asks whether another process holds the key, before calls start at their slots. Undefined if no other process can hold the key. */
   readonly #check: HoldCheck | undefined
   readonly #onDue: (slot: Slot) => void
-  /** When the last slot starts that was booked before the latest change of the rate. Until then, no slot moves to an earlier time. */
-  #keptUntil = 0
-  /** True between the moment when a waiter leaves and the moment when the waiters behind it get earlier slots (start times). */
-  #closingUp = false
+  readonly #compaction: SlotCompaction
+  readonly #spares: SpareReturn
 
   constructor(context: PacerContext, key: string) {
     super(context, key)
@@ -55,8 +54,10 @@ export class ReservingQueue extends Queue {
     const start = this.#late ? this.#start : this.#go
     this.#check = context.units.exclusive ? undefined : new HoldCheck(this, this.#booked.list, start, this.#answered)
     this.#onDue = this.#check?.add ?? start
+    this.#compaction = new SlotCompaction(this, this.#booked, this.#cancel, this.#onDue)
     const catchesUp = () => this.#check?.answers === true && this.#behind && !this.spacing?.keepsBooked
     this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart(), catchesUp)
+    this.#spares = new SpareReturn(this, this.#booked, this.#horizon, this.#cancel)
   }
 
   protected get empty(): boolean {
@@ -69,7 +70,9 @@ export class ReservingQueue extends Queue {
 
   protected add(waiter: Waiter): void {
     const { stopped } = this
-    const books = !stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)
+    const ahead = this.#unbooked.first
+    if (!stopped && (ahead?.priority ?? -Infinity) < waiter.priority && this.#useSpare(waiter)) return
+    const books = !stopped && this.#horizon.admits(waiter, ahead !== undefined)
     if (books) this.#book(waiter)
     else this.#wait(waiter)
     if (this.stopped || waiter.stage !== 'queued') return
@@ -86,10 +89,12 @@ export class ReservingQueue extends Queue {
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
     const sent = this.#check && this.now
+    if (sent !== undefined) this.#spares.called(sent)
     const maxWait = this.#booked.maxWaitFor(waiter, this.maxWaitOf(waiter), this.now)
     const booking = this.context.units.reserve(this.keys, waiter.cost, maxWait)
     if (!isPromise(booking)) {
       this.#decided(waiter, booking, maxWait)
+      this.#spares.plan()
       return
     }
     this.#horizon.started(waiter)
@@ -99,6 +104,7 @@ export class ReservingQueue extends Queue {
       this.#requested.remove(waiter)
       act()
       this.restart()
+      this.#spares.plan()
     }
     this.request(
       booking,
@@ -118,13 +124,22 @@ export class ReservingQueue extends Queue {
     else this.leave(waiter, refusal)
   }
 
-  /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
   restart(): void {
-    // The answer to each booking may be that another process has stopped the key.
-    while (!this.stopped && this.#unbooked.first && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
+    this.#bookNext()
     if (this.stopped) return
-    this.#horizon.decide(this.#count)
+    if (this.#horizon.decide(this.#count)) this.#bookNext()
     if (this.#unbooked.first !== undefined) this.#horizon.schedule()
+  }
+
+  /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
+  #bookNext(): void {
+    // The answer to each booking may be that another process has stopped the key.
+    for (let { first } = this.#unbooked; first !== undefined && !this.stopped; first = this.#unbooked.first) {
+      if (this.#useSpare(first)) continue
+      if (this.full(first) || !this.#horizon.hasRoom) break
+      this.#unbooked.remove(first)
+      this.#book(first)
+    }
   }
 
   /** Notes whether the store fails. While the store fails, this process keeps its part of the policies: see run-spacing.ts. */
@@ -135,14 +150,13 @@ export class ReservingQueue extends Queue {
   /** True after a failure of the store, while calls are late or have slots (start times) that this process has booked by itself. */
   get #behind(): boolean {
     if (!this.spacing?.storeFails) return false
-    if (this.#late?.empty === false) return true
-    for (const { local } of this.#booked.list) if (local) return true
-    return false
+    return this.#late?.empty === false || [...this.#booked.list].some(({ local }) => local)
   }
 
   #decided(waiter: Waiter, booking: Booking, maxWait: number): void {
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
+    const first = here && wait === 0 && this.#booked.waiters.size === 0
     this.#horizon.answered(booking)
     if (!decision.allowed) {
       // A place in a full queue may have become free while the store was asked.
@@ -150,30 +164,42 @@ export class ReservingQueue extends Queue {
       const waits = obeyHold(this, decision) || hasPlace
       if (here && waits) this.#wait(waiter)
       else if (here) this.refuseBy(decision, waiter)
-    } else if (!here || this.stopped) {
+    } else if (this.stopped) {
       this.#giveBack(tickets)
       if (here) this.#wait(waiter)
-    } else if (
-      wait === 0 &&
-      this.#booked.list.first === undefined &&
-      this.spacing?.refusal(waiter.cost) === undefined
-    ) {
+    } else if (first && this.spacing?.refusal(waiter.cost) === undefined) {
       this.spacing?.startLocally(waiter.cost)
       this.admit(waiter)
-    } else if (this.full(waiter)) {
-      this.#giveBack(tickets)
-      this.#wait(waiter)
     } else {
-      waiter.stage = 'booked'
+      this.#spares.booked(booking, waiter)
       const slot = new Slot(waiter.cost, tickets, this.#onDue)
-      this.#booked.add(slot, waiter)
-      const at = this.now + delayOf(booking)
+      this.#booked.addSpare(slot)
       slot.local = decision.source === 'fallback'
-      this.context.scheduler.add(slot, at)
+      this.context.scheduler.add(slot, this.now + delayOf(booking))
       this.#check?.schedule()
-      this.countWaiting(waiter)
-      if (wait === 0 && waiter.stage === 'booked') this.context.scheduler.run()
+      if (here && this.full(waiter)) this.#wait(waiter)
+      else if (here) this.#useSlot(waiter)
+      if (wait === 0) this.context.scheduler.run()
     }
+  }
+
+  /**
+   * Lets a waiter use a slot (start time) that the process has booked for another call, which needs it no more. Returns false if no such
+   * slot has the waiter's cost, or if the waiter must not wait so long.
+   */
+  #useSpare(waiter: Waiter): boolean {
+    const slot = this.#booked.firstSpare(waiter.size)
+    if (slot === undefined || slot.at - this.now > waiter.timeLeft || this.waitRefusal(waiter)) return false
+    this.#spares.called(this.now)
+    if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
+    this.#useSlot(waiter)
+    return true
+  }
+
+  #useSlot(waiter: Waiter): void {
+    waiter.stage = 'booked'
+    this.#booked.useSpare(waiter)
+    this.countWaiting(waiter)
   }
 
   /** Called at the time of a slot (booked units). Lets the call start, unless it would come too soon after other calls. */
@@ -184,10 +210,12 @@ export class ReservingQueue extends Queue {
 
   /** Called at the time of a slot (booked units): the first waiter that still waits uses the slot. */
   readonly #go = (slot: Slot): void => {
-    this.#booked.list.remove(slot)
-    let waiter = this.#booked.shift(slot.size)
-    while (waiter?.stage === 'done') waiter = this.#booked.shift(slot.size)
+    const waiter = this.#booked.use(slot)
     if (waiter !== undefined) this.admit(waiter)
+    else {
+      this.#giveBack(slot.tickets)
+      this.settled()
+    }
     if (!this.spacing?.storeFails || !this.#check?.answers || this.#behind) return
     this.spacing.storeFails = false
     this.restart()
@@ -200,53 +228,14 @@ export class ReservingQueue extends Queue {
   protected remove(waiter: Waiter): void {
     if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
     if (this.#unbooked.first === undefined) this.#horizon.cancel()
-    if (waiter.stage !== 'booked' || this.#closingUp) return
-    if (this.#booked.waiters.size > 1 && this.#movable) {
-      this.#closingUp = true
-      queueMicrotask(() => this.#closeUp())
-      return
-    }
-    this.#booked.remove(waiter)
-    const slot = this.#booked.last(waiter.size)
-    if (slot !== undefined) this.#cancel(slot)
+    if (waiter.stage !== 'booked' || this.#compaction.plan()) return
+    this.#booked.leave(waiter)
+    const next = this.#unbooked.first
+    if (next?.waits) this.#useSpare(next)
+    this.#spares.plan()
   }
 
-  /**
-   * True if all slots (booked start times) can be given back and booked again without a later time for any waiter. This needs that no other
-   * process and no reservation books too, and that the rate has not changed since the first slot was booked.
-   */
-  get #movable(): boolean {
-    if (!this.context.units.exclusive || this.reserved.prune(this.now).first !== undefined) return false
-    return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
-  }
-
-  /**
-   * Fills the slots (booked start times) of waiters that left, if the waiters have different costs. If the slots are movable, the first
-   * vacant slot and all later slots are given back, and the slots that are still needed are booked again, at the same time or at an earlier
-   * time. Otherwise, only the vacant slots are given back. The waiters that left are still in their queues.
-   */
-  #closeUp(): void {
-    this.#closingUp = false
-    const vacant = this.#booked.vacate()
-    const slots = [...this.#booked.list]
-    const first = slots.findIndex((slot) => vacant.has(slot))
-    const given = this.#movable && first >= 0 ? slots.slice(first) : [...vacant]
-    for (const slot of given.toReversed()) this.#cancel(slot)
-    for (const slot of given) if (!vacant.has(slot)) this.#rebook(slot)
-    this.context.scheduler.run()
-    this.settled()
-  }
-
-  /** Books a slot (start time) again, at the same time or at an earlier time. */
-  #rebook(slot: Slot): void {
-    const booking = this.context.units.reserve(this.keys, slot.cost, Infinity) as Booking
-    const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
-    const next = new Slot(slot.cost, booking.tickets, this.#onDue)
-    this.#booked.list.add(next)
-    this.context.scheduler.add(next, at)
-  }
-
-  #cancel(slot: Slot): void {
+  readonly #cancel = (slot: Slot): void => {
     this.#booked.list.remove(slot)
     this.context.scheduler.remove(slot)
     this.#check?.remove(slot)
@@ -263,6 +252,8 @@ export class ReservingQueue extends Queue {
     this.#horizon.decide(this.#count, true)
     this.#horizon.cancel()
     this.#check?.cancel()
+    this.#spares.cancel()
+    this.#booked.takeSpares()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
     for (const waiter of [...this.#booked.waiters.values()].flatMap((queue) => [...queue])) {
       this.#booked.remove(waiter)
@@ -274,6 +265,6 @@ export class ReservingQueue extends Queue {
 
   rateChanged(): void {
     this.#late?.resume()
-    this.#keptUntil = this.#booked.list.last?.at ?? 0
+    this.#compaction.rateChanged()
   }
 }
