@@ -137,19 +137,32 @@ test.each(['ioredis', 'node-redis'])('%s: clear forgets the keys of one limiter,
   expect(await client.keys(`headgate:${name}-other:*`)).toHaveLength(1)
 })
 
-test('clear finds the keys behind a keyPrefix of ioredis', async () => {
-  const own = new Redis(server.port, { keyPrefix: 'app[1]*:' })
-  closes.push(() => own.disconnect())
-  const limiter = new RateLimiter({
-    name: 'prefixed',
-    policies: '1/1h',
-    store: redisStore({ client: own, timeout: '5s' }),
-  })
-  await limiter.consume('ann')
-  expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(1)
-  await limiter.clear()
-  expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(0)
-})
+test.each(['ioredis', 'node-redis', 'node-redis with bytes'])(
+  '%s: clear finds the keys behind a keyPrefix',
+  async (name) => {
+    const keyPrefix = 'app[1]*:'
+    const bytes = name.endsWith('bytes') ? Buffer.from(keyPrefix) : keyPrefix
+    const own =
+      name === 'ioredis'
+        ? new Redis(server.port, { keyPrefix })
+        : await createClient({ socket: { port: server.port }, keyPrefix: bytes })
+            .on('error', () => {})
+            .connect()
+    closes.push(() => own.disconnect())
+    const limiter = new RateLimiter({
+      name: 'prefixed',
+      policies: '1/1h',
+      store: redisStore({ client: own, timeout: '5s' }),
+    })
+    await limiter.consume('ann')
+    expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(1)
+    const listed: string[] = []
+  for await (const { key } of limiter.list()) listed.push(key)
+  expect(listed).toEqual(['ann'])
+    await limiter.clear()
+    expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(0)
+  },
+)
 
 test('a client without scan rejects clear with the reason', async () => {
   const bare = { evalSha: async () => [0], eval: async () => [0] }

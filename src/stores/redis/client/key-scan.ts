@@ -65,20 +65,22 @@ interface IoredisClusterKeys extends IoredisKeys {
   nodes(role: 'master'): readonly IoredisKeys[]
 }
 
-/**
- * Lists keys by ioredis. The client adds its option `keyPrefix` to the keys of commands, but not to patterns. So this function adds the
- * prefix to the pattern.
- */
+/** Clients add their option `keyPrefix` to the keys of commands, but not to patterns. So this function adds the prefix to the pattern. */
+function scanBehind(prefix: string, scan: ScanKeys): ScanKeys {
+  const literal = prefix.replace(/[\\*?[\]]/g, '\\$&')
+  return async (cursor, pattern, count) => {
+    const page = await scan(cursor, literal + pattern, count)
+    return { cursor: page.cursor, keys: page.keys.map((key) => key.slice(prefix.length)) }
+  }
+}
+
 export function ioredisScan(client: object): KeyScan {
   const keys = client as unknown as IoredisClusterKeys
-  const prefix = keys.options?.keyPrefix ?? ''
-  const literal = prefix.replace(/[\\*?[\]]/g, '\\$&')
-  const scanOf =
-    (node: IoredisKeys): ScanKeys =>
-    async (cursor, pattern, count) => {
-      const [next, found] = await node.scan(cursor, 'MATCH', literal + pattern, 'COUNT', count)
-      return { cursor: String(next), keys: found.map((key) => String(key).slice(prefix.length)) }
-    }
+  const scanOf = (node: IoredisKeys): ScanKeys =>
+    scanBehind(keys.options?.keyPrefix ?? '', async (cursor, pattern, count) => {
+      const [next, found] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', count)
+      return { cursor: String(next), keys: found.map(String) }
+    })
   return {
     async masters() {
       if (keys.isCluster !== true) return new Map([['', scanOf(keys)]])
@@ -97,18 +99,21 @@ interface NodeRedisKeys {
 }
 
 interface NodeRedisClusterKeys extends NodeRedisKeys {
+  /** The option `keyPrefix`. Only since version 6. */
+  readonly _keyPrefix?: string | Uint8Array
   readonly masters?: readonly { readonly address: string }[]
   nodeClient?(node: object): Promise<NodeRedisKeys> | NodeRedisKeys
 }
 
 export function nodeRedisScan(client: object): KeyScan {
   const keys = client as unknown as NodeRedisClusterKeys
-  const scanOf =
-    (node: NodeRedisKeys): ScanKeys =>
-    async (cursor, MATCH, COUNT) => {
+  const { _keyPrefix: own = '' } = keys
+  const prefix = typeof own === 'string' ? own : Buffer.from(own).toString()
+  const scanOf = (node: NodeRedisKeys): ScanKeys =>
+    scanBehind(prefix, async (cursor, MATCH, COUNT) => {
       const page = await node.scan(cursor, { MATCH, COUNT })
       return { cursor: String(page.cursor), keys: page.keys.map(String) }
-    }
+    })
   return {
     async masters() {
       const { masters, nodeClient } = keys
