@@ -197,3 +197,21 @@ test('as many calls wait as maxQueue allows, which is finite by default', async 
   expect(pacer.waiting).toBe(100_000)
   expect(codes).toEqual(Array(9).fill('HEADGATE_QUEUE_FULL'))
 })
+
+test('each urgent call uses the next slot of a less urgent one, also behind other urgent calls', async () => {
+  const timeline = new Timeline()
+  const store = new LateStore(timeline, 10)
+  const pacer = timeline.pacer(gcra({ limit: 10, window: '1s', burst: 1 }), { store, horizon: '1s' })
+  const starts: string[] = []
+  const started = (name: string) => () => starts.push(`${name}+${timeline.now}`)
+  for (let n = 0; n < 30; n++) void pacer.acquire().then(started('low'))
+  await timeline.pass(65)
+  for (const name of 'ABCD') {
+    void pacer.acquire(1, { priority: 1 }).then(started(name))
+    await timeline.pass(70)
+  }
+  await timeline.pass(10_000)
+  expect(starts.slice(0, 7).join(' ')).toBe('low+10 A+110 B+210 C+310 D+410 low+510 low+610')
+  expect(starts).toHaveLength(34)
+  expect(Number(starts.at(-1)?.split('+')[1])).toBeLessThanOrEqual(3310)
+})

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { gcra, type PolicyLike, slidingLog, smoothBursty } from '../../src/index.ts'
+import { fixedWindow, gcra, type PolicyLike, slidingLog, smoothBursty, tokenBucket } from '../../src/index.ts'
 import type { Pacer, PacerOptions } from '../../src/pacer/index.ts'
 import type { Ledger } from '../../src/store.ts'
 import { LateStore } from './late-store.ts'
@@ -150,4 +150,92 @@ test.each([
   await timeline.pass(50)
   const full = timeline.events.filter((event) => event.includes('HEADGATE_QUEUE_FULL'))
   expect(full.length).toBeGreaterThanOrEqual(calls.length - maxQueue)
+})
+
+test.each([
+  ['a log', slidingLog({ limit: 100, window: '1m' }), 50, 50],
+  ['a bucket', tokenBucket({ limit: 10, window: '1s', burst: 100 }), 100, 100],
+])('%s: calls that need not wait start with maxQueue: 0', async (_, policy, calls, started) => {
+  const timeline = new Timeline()
+  const [pacer] = fleet(timeline, policy, 1, 10, { maxQueue: 0 }) as [Pacer]
+  for (let n = 0; n < calls; n++) timeline.write('A', pacer.acquire())
+  await timeline.pass(1000)
+  expect(timeline.events.filter((event) => event.startsWith('A+'))).toHaveLength(started)
+})
+
+test.each(['before', 'after'])(
+  'a call that comes %s an abort does not wait behind the time of an expensive call',
+  async (order) => {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, tokenBucket({ limit: 150_000, window: '1m' }), 1, 10) as [Pacer]
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire(150_000))
+    timeline.write('B', pacer.acquire(100_000, { signal: controller.signal }))
+    await timeline.pass(20)
+    if (order === 'before') timeline.write('C', pacer.acquire(1000))
+    controller.abort('gone')
+    await timeline.pass(0)
+    if (order === 'after') timeline.write('C', pacer.acquire(1000))
+    expect(await timeline.read()).toBe('A+10 B!gone+20 C+410')
+  },
+)
+
+test.each([
+  ['close', 'Q+110'],
+  ['setRate', 'C+130'],
+])('%s gives the times back at once', async (method, expected) => {
+  const timeline = new Timeline()
+  const policy = method === 'close' ? even : gcra({ limit: 1, window: '10s', burst: 1 })
+  const [one, other] = fleet(timeline, policy, 2, 10) as [Pacer, Pacer]
+  const controller = new AbortController()
+  for (const name of 'ABBBB') timeline.write(name, one.acquire(1, name === 'B' ? { signal: controller.signal } : {}))
+  await timeline.pass(20)
+  if (method === 'close') {
+    one.close()
+    await timeline.pass(1)
+    timeline.write('Q', other.acquire())
+  } else {
+    controller.abort('gone')
+    one.setRate(100)
+    timeline.write('C', one.acquire())
+  }
+  expect(await timeline.read()).toContain(expected)
+})
+
+test('calls that are refused at once do not keep the times that nobody uses', async () => {
+  for (const policy of [even, bursty]) {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, policy, 1, 10) as [Pacer]
+    const controller = new AbortController()
+    for (let n = 0; n < 20; n++) pacer.acquire(1, { signal: controller.signal }).catch(() => {})
+    timeline.sleeper(120, () => controller.abort('gone'))
+    for (let n = 0; n < 100; n++) {
+      timeline.write('T', pacer.tryAcquire())
+      await timeline.pass(20)
+    }
+    expect(timeline.events.filter((event) => !event.endsWith('false')).length).toBeGreaterThan(15)
+  }
+})
+
+test.each([
+  ['a log', slidingLog({ limit: 100, window: '1s' })],
+  ['a bucket', tokenBucket({ limit: 100, window: '1s' })],
+  ['a window', fixedWindow({ limit: 100, window: '1s' })],
+])('%s: expensive calls that are aborted do not starve the others', async (_, policy) => {
+  const timeline = new Timeline()
+  const [pacer] = fleet(timeline, policy, 1, 10) as [Pacer]
+  let started = 0
+  for (let n = 0; n < 900; n++) {
+    pacer.acquire(1, { timeout: 300 }).then(
+      () => started++,
+      () => {},
+    )
+    if (n % 27 === 0) {
+      const controller = new AbortController()
+      pacer.acquire(30 + (n % 11), { signal: controller.signal }).catch(() => {})
+      timeline.sleeper(60, () => controller.abort('gone'))
+    }
+    await timeline.pass(11)
+  }
+  expect(started).toBeGreaterThan(600)
 })

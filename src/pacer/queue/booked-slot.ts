@@ -31,10 +31,19 @@ export class Slot extends Task implements ListNode<Slot> {
   }
 }
 
+/** The next slot (start time) of the same size. */
+function next({ after, size }: Slot): Slot | undefined {
+  let slot = after
+  while (slot !== undefined && slot.size !== size) slot = slot.after
+  return slot
+}
+
 /** The future slots (promised start times) of a key, and the waiters for these slots: by priority, then in the order in which they came. */
 export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
-  /** How many slots (start times) of a size no waiter needs: the last ones of that size. The next waiters of the size use these slots. */
-  readonly #spares = new Map<Size, number>()
+  /**
+   * The first spare slot of each size. Spare slots (start times) are those that no waiter needs: this slot and all later slots of its size.
+   */
+  readonly #spares = new Map<Size, Slot>()
 
   constructor() {
     super(() => new PriorityQueue())
@@ -44,54 +53,62 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
     return this.#spares.size > 0
   }
 
+  firstSpare(size: Size): Slot | undefined {
+    return this.#spares.get(size)
+  }
+
   addSpare(slot: Slot): void {
     this.list.add(slot)
-    this.#spare(slot.size, 1)
+    if (!this.#spares.has(slot.size)) this.#spares.set(slot.size, slot)
   }
 
-  /** The first slot (start time) of a size that no waiter needs. */
-  firstSpare(size: Size): Slot | undefined {
-    let left = this.#spares.get(size) ?? 0
-    let slot = left > 0 ? this.list.last : undefined
-    while (slot !== undefined && (slot.size !== size || --left > 0)) slot = slot.before
-    return slot
-  }
-
-  /** Lets a waiter have the first slot (start time) that no waiter needs, or a slot before it, by the order of the waiters. */
+  /** Lets a waiter have the first spare slot (start time), or a slot before it, by the order of the waiters. */
   useSpare(waiter: Waiter): void {
     this.addWaiter(waiter)
-    this.#spare(waiter.size, -1)
+    const first = this.#spares.get(waiter.size)
+    this.#setFirst(waiter.size, first && next(first))
   }
 
-  /** Removes a waiter that needs no slot (start time) any more. */
+  /** Removes a waiter that needs no slot (start time) any more. The last slot that a waiter of its size needed is then spare. */
   leave(waiter: Waiter): void {
-    if (this.remove(waiter)) this.#spare(waiter.size, 1)
+    if (this.remove(waiter)) this.#spareOneMore(waiter.size)
   }
 
   /** Removes a slot whose time has come. Returns the waiter that uses the slot. Undefined if no waiter needs the slot. */
   use(slot: Slot): Waiter | undefined {
-    this.list.remove(slot)
+    const first = this.#spares.get(slot.size)
     let waiter = this.shift(slot.size)
     while (waiter?.stage === 'done') waiter = this.shift(slot.size)
-    if (waiter === undefined) this.#spare(slot.size, -1)
+    if (first === slot && waiter === undefined) this.#setFirst(slot.size, next(slot))
+    else if (first !== undefined && waiter !== undefined && slot.order >= first.order) this.#spareOneMore(slot.size)
+    this.list.remove(slot)
     return waiter
   }
 
-  /** The slots (start times) that no waiter needs, the last one first. From now on, they do not count as slots for new waiters. */
-  takeSpares(): Slot[] {
+  /** The spare slots (start times), the last one first, except those of one size. They are no longer spare then. */
+  takeSpares(except?: Size): Slot[] {
     const spares: Slot[] = []
+    const kept = except === undefined ? undefined : this.#spares.get(except)
+    if (kept !== undefined) this.#spares.delete(kept.size)
     for (let slot = this.list.last; slot !== undefined && this.#spares.size > 0; slot = slot.before) {
-      if (!this.#spares.has(slot.size)) continue
-      spares.push(slot)
-      this.#spare(slot.size, -1)
+      const first = this.#spares.get(slot.size)
+      if (first !== undefined) spares.push(slot)
+      if (first === slot) this.#spares.delete(slot.size)
     }
+    if (kept !== undefined) this.#spares.set(kept.size, kept)
     return spares
   }
 
-  #spare(size: Size, change: 1 | -1): void {
-    const spares = (this.#spares.get(size) ?? 0) + change
-    if (spares > 0) this.#spares.set(size, spares)
-    else this.#spares.delete(size)
+  #spareOneMore(size: Size): void {
+    const first = this.#spares.get(size)
+    let slot = first === undefined ? this.list.last : first.before
+    while (slot !== undefined && slot.size !== size) slot = slot.before
+    this.#setFirst(size, slot)
+  }
+
+  #setFirst(size: Size, first: Slot | undefined): void {
+    if (first === undefined) this.#spares.delete(size)
+    else this.#spares.set(size, first)
   }
 
   /**
@@ -106,7 +123,7 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   /** The slot (start time) that a new waiter would take from a waiter of lower priority. Undefined if no waiter has a lower priority. */
   #overtaken({ size, priority }: Waiter): Slot | undefined {
     const waiters = this.waiters.get(size)
-    if (waiters === undefined || waiters.lowest >= priority) return undefined
+    if (waiters?.last === undefined || waiters.last.priority >= priority) return undefined
     let ahead = 0
     for (const waiter of waiters) {
       if (waiter.priority < priority) break

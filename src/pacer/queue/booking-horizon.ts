@@ -40,8 +40,6 @@ export class BookingHorizon {
   /** How many answers end the round trip for which `undecided` waits, and how many round trips it has waited for. */
   #answersDue = 0
   #rounds = 0
-  /** The priority of the last waiter for which a slot (start time) was booked. */
-  #priority = 0
   /** How many more units the store admits without a wait, by the store's last answer to a booking (reserved units). */
   #free = 0
 
@@ -66,19 +64,13 @@ export class BookingHorizon {
     return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
-  /** True while the store is asked for slots (start times). */
-  get asks(): boolean {
-    return this.#requests > 0
-  }
-
   /** True if a slot (start time) may be booked for this waiter now. @param othersWait true if calls already wait without a slot */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     // A refused call lets a blocked function enter the queue while slots are booked for the waiting calls, which came earlier.
     if (this.#horizon === Infinity) return !othersWait
-    // Always book for a waiter of higher priority. Also book if the waiter's timeout is within the horizon: if the store has no slot (start
-    // time) before this timeout, the waiter is refused now and does not wait in vain.
-    if (waiter.priority > this.#priority || waiter.timeLeft <= this.#horizon) return true
-    return !othersWait && this.hasRoom
+    // Always book if the waiter's timeout is within the horizon: if the store has no slot (start time) before this timeout, the waiter is
+    // refused now and does not wait in vain.
+    return waiter.timeLeft <= this.#horizon || (!othersWait && this.hasRoom)
   }
 
   get hasRoom(): boolean {
@@ -123,10 +115,9 @@ export class BookingHorizon {
     return true
   }
 
-  started({ cost, priority }: Waiter): void {
+  started({ cost }: Waiter): void {
     this.#pending += mostOf(cost)
     this.#requests++
-    this.#priority = priority
   }
 
   ended({ cost }: Waiter): void {

@@ -94,8 +94,10 @@ export class HoldCheck {
     return !this.#failing
   }
 
+  /** Called when a slot (booked units) was given back. */
   remove(slot: Slot): void {
     this.#due.delete(slot)
+    if (this.#slots.first === undefined) this.cancel()
   }
 
   #countsAt(time: number): boolean {

@@ -22,9 +22,9 @@ export class PriorityQueue {
     return this.#lists[0]?.first
   }
 
-  /** The lowest priority of a waiter. Infinity if the queue is empty. */
-  get lowest(): number {
-    return this.#lists.at(-1)?.priority ?? Infinity
+  /** The last waiter of the lowest priority. */
+  get last(): Waiter | undefined {
+    return this.#lists.at(-1)?.last
   }
 
   add(waiter: Waiter): void {

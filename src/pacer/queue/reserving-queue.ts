@@ -27,10 +27,7 @@ import { SpareReturn } from './spare-return.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
-  /**
-   * Waiters without a slot (start time), because the queue is stopped, or because their slots would be later than the horizon (the latest
-   * time for which slots are booked).
-   */
+  /** Waiters without a slot (start time), because the queue is stopped, or because their slots would be later than the horizon. */
   readonly #unbooked = new PriorityQueue()
   /** Waiters for which the store has not answered yet. */
   readonly #requested = new PriorityQueue()
@@ -70,11 +67,12 @@ export class ReservingQueue extends Queue {
 
   protected add(waiter: Waiter): void {
     const { stopped } = this
+    this.#spares.giveBack(waiter.size)
     const ahead = this.#unbooked.first
     if (!stopped && (ahead?.priority ?? -Infinity) < waiter.priority && this.#useSpare(waiter)) return
     const books = !stopped && this.#horizon.admits(waiter, ahead !== undefined)
     if (books) this.#book(waiter)
-    else this.#wait(waiter)
+    else if (stopped || !this.#overtake(waiter)) this.#wait(waiter)
     if (this.stopped || waiter.stage !== 'queued') return
     if (!books && !stopped) this.#horizon.schedule()
     else this.restart() // a hold has ended meanwhile
@@ -88,13 +86,12 @@ export class ReservingQueue extends Queue {
 
   #book(waiter: Waiter): void {
     waiter.stage = 'requesting'
+    waiter.asked = true
     const sent = this.#check && this.now
-    if (sent !== undefined) this.#spares.called(sent)
     const maxWait = this.#booked.maxWaitFor(waiter, this.maxWaitOf(waiter), this.now)
     const booking = this.context.units.reserve(this.keys, waiter.cost, maxWait)
     if (!isPromise(booking)) {
-      this.#decided(waiter, booking, maxWait)
-      this.#spares.plan()
+      this.#decided(waiter, booking, maxWait, sent)
       return
     }
     this.#horizon.started(waiter)
@@ -104,14 +101,13 @@ export class ReservingQueue extends Queue {
       this.#requested.remove(waiter)
       act()
       this.restart()
-      this.#spares.plan()
     }
     this.request(
       booking,
       (booked) =>
         answered(() => {
           if (sent !== undefined && booked.decision.ban === undefined) this.#check?.answered(sent, booked.decision)
-          this.#decided(waiter, booked, maxWait)
+          this.#decided(waiter, booked, maxWait, sent)
         }),
       (error) => answered(() => waiter.stage === 'requesting' && this.refuse(waiter, error)),
     )
@@ -136,7 +132,8 @@ export class ReservingQueue extends Queue {
     // The answer to each booking may be that another process has stopped the key.
     for (let { first } = this.#unbooked; first !== undefined && !this.stopped; first = this.#unbooked.first) {
       if (this.#useSpare(first)) continue
-      if (this.full(first) || !this.#horizon.hasRoom) break
+      if (!this.#horizon.hasRoom && this.#overtake(first)) continue
+      if ((first.asked && this.full(first)) || !this.#horizon.hasRoom) break
       this.#unbooked.remove(first)
       this.#book(first)
     }
@@ -153,7 +150,7 @@ export class ReservingQueue extends Queue {
     return this.#late?.empty === false || [...this.#booked.list].some(({ local }) => local)
   }
 
-  #decided(waiter: Waiter, booking: Booking, maxWait: number): void {
+  #decided(waiter: Waiter, booking: Booking, maxWait: number, sent: number | undefined): void {
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
     const first = here && wait === 0 && this.#booked.waiters.size === 0
@@ -171,7 +168,7 @@ export class ReservingQueue extends Queue {
       this.spacing?.startLocally(waiter.cost)
       this.admit(waiter)
     } else {
-      this.#spares.booked(booking, waiter)
+      this.#spares.booked(booking, waiter, sent)
       const slot = new Slot(waiter.cost, tickets, this.#onDue)
       this.#booked.addSpare(slot)
       slot.local = decision.source === 'fallback'
@@ -180,23 +177,34 @@ export class ReservingQueue extends Queue {
       if (here && this.full(waiter)) this.#wait(waiter)
       else if (here) this.#useSlot(waiter)
       if (wait === 0) this.context.scheduler.run()
+      this.#spares.plan()
     }
   }
 
-  /**
-   * Lets a waiter use a slot (start time) that the process has booked for another call, which needs it no more. Returns false if no such
-   * slot has the waiter's cost, or if the waiter must not wait so long.
-   */
+  /** Lets a waiter use a spare slot (start time) of its cost, if it may wait so long. Not while the store fails, which has its own rules. */
   #useSpare(waiter: Waiter): boolean {
     const slot = this.#booked.firstSpare(waiter.size)
-    if (slot === undefined || slot.at - this.now > waiter.timeLeft || this.waitRefusal(waiter)) return false
-    this.#spares.called(this.now)
-    if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
+    if (slot === undefined || this.#check?.answers === false || slot.at - this.now > waiter.timeLeft) return false
+    if (this.waitRefusal(waiter)) return false
+    this.#spares.keep()
     this.#useSlot(waiter)
     return true
   }
 
+  /** Lets a waiter use the slot (start time) of a waiter of lower priority, which then waits without a slot. False if there is none. */
+  #overtake(waiter: Waiter): boolean {
+    const last = this.#booked.waiters.get(waiter.size)?.last
+    if (!last || last.priority >= waiter.priority || this.waitRefusal(waiter)) return false
+    this.#booked.leave(last)
+    last.stage = 'queued'
+    this.#unbooked.add(last)
+    this.#useSlot(waiter)
+    this.#horizon.schedule()
+    return true
+  }
+
   #useSlot(waiter: Waiter): void {
+    if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
     waiter.stage = 'booked'
     this.#booked.useSpare(waiter)
     this.countWaiting(waiter)
@@ -252,8 +260,7 @@ export class ReservingQueue extends Queue {
     this.#horizon.decide(this.#count, true)
     this.#horizon.cancel()
     this.#check?.cancel()
-    this.#spares.cancel()
-    this.#booked.takeSpares()
+    this.#spares.stop()
     for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
     for (const waiter of [...this.#booked.waiters.values()].flatMap((queue) => [...queue])) {
       this.#booked.remove(waiter)
@@ -265,6 +272,8 @@ export class ReservingQueue extends Queue {
 
   rateChanged(): void {
     this.#late?.resume()
+    this.#spares.giveBack()
+    this.settled()
     this.#compaction.rateChanged()
   }
 }

@@ -1,8 +1,11 @@
 /*
  * Gives slots (booked start times) back that no waiter needs any more, because their waiters were aborted, have timed out, or found the
- * queue full. The last slot goes first. Most algorithms can give back only the last units in full: a slot before a booked slot of anybody
- * would stay unused for good. So the slots are kept for a moment. The next calls of the process use them, and need no request to the store.
+ * queue full. The last slot goes first.
+ *
+ * Buckets and Guava's limiters can give back only the last units in full: a slot before the booked slot of anybody would stay unused for
+ * good. So these slots are kept for a moment. The next calls of the same cost use them, and need no request to the store.
  */
+import type { Size } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
 import { mostOf } from '../pacer-cost.ts'
 import type { Task } from '../timers/index.ts'
@@ -11,9 +14,9 @@ import type { BookingHorizon } from './booking-horizon.ts'
 import type { Queue } from './queue.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How long after a call slots are kept, in microseconds, if no other process books slots. */
+/** How long slots are kept after the last call that waits, and one round trip, in microseconds, if no other process books slots. */
 const alone = 50_000
-/** How long after a call slots are kept, in microseconds, if other processes have probably booked later ones. */
+/** The same, if other processes have probably booked later slots. */
 const besideOthers = 1_000_000
 /** How long other processes probably book slots (start times) after they have booked one, in microseconds. */
 const othersFor = 10_000_000
@@ -23,10 +26,12 @@ export class SpareReturn {
   readonly #booked: PacerSlots
   readonly #horizon: BookingHorizon
   readonly #giveBack: (slot: Slot) => void
-  /** When the last call asked the store, or used a slot (start time) that no other waiter needed. In microseconds. */
-  #lastCall = -Infinity
-  /** Until when other processes probably book too, under an algorithm that can give back only the last slots in full. */
+  /** Until when slots are kept. */
+  #keptUntil = 0
+  /** Until when other processes probably book too. */
   #othersUntil = 0
+  /** The round trip of the last booking, in microseconds. */
+  #trip = 0
   #next: Task | undefined
 
   constructor(queue: Queue, booked: PacerSlots, horizon: BookingHorizon, giveBack: (slot: Slot) => void) {
@@ -36,35 +41,51 @@ export class SpareReturn {
     this.#giveBack = giveBack
   }
 
-  /** Called when a call asks the store, or uses a slot (start time) that no other waiter needed. */
-  called(now: number): void {
-    this.#lastCall = now
-  }
-
-  /** Called before the slot of a booking (a start time) is added. A slot far behind the last one means that other processes book too. */
-  booked({ wait }: Booking, { cost }: Waiter): void {
+  /**
+   * Called before the slot of a booking (a start time) is added. A slot far behind the last one means that other processes book too.
+   * @param sent when the booking was sent, in microseconds. Undefined if no other process can book
+   */
+  booked({ wait }: Booking, { cost }: Waiter, sent: number | undefined): void {
+    if (sent === undefined) return
     const { context, now } = this.#queue
     const policy = context.units.policies.find(({ shadow }) => !shadow)
+    if (policy === undefined || !(policy.algorithm.kind === 'bucket' || policy.algorithm.paysLater)) return
     const apart = now + wait * 1000 - this.#horizon.lastAt
-    if (policy === undefined || apart * policy.limit <= 2 * mostOf(cost) * policy.window * 1000) return
-    const { kind, paysLater } = policy.algorithm
-    if (kind === 'bucket' || paysLater) this.#othersUntil = now + othersFor
+    if (apart * policy.limit > 2 * mostOf(cost) * policy.window * 1000) this.#othersUntil = now + othersFor
+    this.#trip = now - sent
+    this.keep()
+  }
+
+  /** Keeps the slots for a moment longer, because a call uses one of them, or waits for another one. */
+  keep(): void {
+    const { now } = this.#queue
+    this.#keptUntil = now + this.#trip + (now < this.#othersUntil ? besideOthers : alone)
   }
 
   /** Gives the slots (start times) back that no waiter needs: now, or later if the next call may use them. */
   readonly plan = (): void => {
-    this.cancel()
-    if (!this.#booked.hasSpares || this.#horizon.asks) return
+    if (!this.#booked.hasSpares) return
     const { context, now } = this.#queue
-    const until = this.#lastCall + (now < this.#othersUntil ? besideOthers : alone)
-    if (until > now) this.#next = context.scheduler.at(until, this.plan)
+    context.scheduler.remove(this.#next)
+    if (this.#keptUntil > now && !context.closed) this.#next = context.scheduler.at(this.#keptUntil, this.plan)
     else {
-      for (const slot of this.#booked.takeSpares()) this.#giveBack(slot)
+      this.giveBack()
       this.#queue.settled()
     }
   }
 
-  cancel(): void {
+  /** Gives the slots (start times) back that no waiter needs. @param except not the slots of this size, which a call may use now */
+  giveBack(except?: Size): void {
+    const spares = this.#booked.hasSpares ? this.#booked.takeSpares(except) : []
+    if (spares.length === 0) return
+    for (const slot of spares) this.#giveBack(slot)
+    this.#horizon.cancel()
+    if (!this.#queue.stopped) this.#queue.restart()
+  }
+
+  /** Called when the queue gives all its slots (start times) back. */
+  stop(): void {
     this.#queue.context.scheduler.remove(this.#next)
+    this.#booked.takeSpares()
   }
 }

@@ -55,6 +55,8 @@ export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
   /** True once the call counts as waiting, for `maxQueue` and for events. */
   waits = false
+  /** True once the store was asked for a slot (start time) for the call. */
+  asked = false
   /** The waiter before this waiter in its priority queue. `after` is the waiter behind this waiter. */
   before: Waiter | undefined
   after: Waiter | undefined
