@@ -25,9 +25,11 @@ import {
   isStreamCall,
   noEffect,
   takesMessages,
+  transportOf,
   unrefusable,
   unseenEnd,
 } from './nest-enhancers.ts'
+import { exceptionClass } from './nest-exceptions.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
 import { checkRxjs } from './nest-interceptor.ts'
 import { NestLimits } from './nest-limits.ts'
@@ -118,7 +120,7 @@ export class RateLimitModule implements OnModuleInit {
    * After an error, the application does not start. Gives a warning if the module's limit is for handlers without a decorator, and
    * `RateLimitGuard` runs before none of these handlers.
    */
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     if (this.#module.introspect(limitsToken).scope !== Scope.DEFAULT) throw perRequest()
     const limits: NestLimits = this.#module.get(limitsToken)
     let unguarded: string | undefined
@@ -142,6 +144,8 @@ export class RateLimitModule implements OnModuleInit {
         const isLimited = isGuarded(this.#config, RateLimitGuard, type, handler)
         if (isLimited && guard !== undefined && isStreamCall(handler)) throw unrefusable(place)
         if (isLimited && takesMessages(handler)) this.#checkEnd(limits, type, handler, place)
+        const transport = transportOf(handler)
+        if (isLimited && transport !== undefined) await exceptionClass(transport).catch(() => undefined)
         if (isOfModule && isLimited) isUsed = true
         else if (isOfModule) unguarded = place
       }

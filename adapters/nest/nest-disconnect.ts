@@ -55,6 +55,32 @@ function listened(connection: Emitter, type: string): Set<() => void> {
   return watching
 }
 
+/** The most messages of a client that may wait for the store at once, as with `limitMessages`. */
+const mostWaiting = 1000
+
+/** How many messages of each client wait for the store. */
+const waiting = new WeakMap<Emitter, { messages: number }>()
+
+/** How many messages of the client of this call wait for the store. Undefined if the call is no message. */
+export function waitingMessages(context: ExecutionContext): { messages: number } | undefined {
+  if (!['ws', 'rpc'].includes(context.getType<string>())) return undefined
+  const connection = connectionOf(context)
+  return connection && getOrInsert(waiting, connection, () => ({ messages: 0 }))
+}
+
+/**
+ * Disconnects a client that sends messages faster than the store answers, because Nest handles them all at once, and they would fill the
+ * memory. Returns true if too many messages of the client wait.
+ */
+export function disconnectFlood(context: ExecutionContext, waits: { messages: number } | undefined): boolean {
+  if (waits === undefined || waits.messages < mostWaiting) return false
+  const client = connectionOf(context) as { disconnect?(close: boolean): void; terminate?(): void; destroy?(): void }
+  if (client.disconnect !== undefined) client.disconnect(true)
+  else if (client.terminate !== undefined) client.terminate()
+  else client.destroy?.()
+  return true
+}
+
 /** The most packets of socket.io, or refusals with `ws`, that a client may leave unread. */
 const mostUnread = 1000
 

@@ -44,6 +44,12 @@ export function takesMessages(handler: Handler): boolean {
   return patternKeys.some((key) => metadataOf(key, handler) !== undefined)
 }
 
+/** The transport of a message handler: `'ws'` for a gateway, `'rpc'` for a microservice. Undefined for other handlers. */
+export function transportOf(handler: Handler): 'ws' | 'rpc' | undefined {
+  if (metadataOf(gatewayKey, handler) !== undefined) return 'ws'
+  return metadataOf(messagesKey, handler) === undefined ? undefined : 'rpc'
+}
+
 /**
  * True for a GraphQL resolver of a field, or of a reference in a federation. Nest runs guards and interceptors for it only if
  * `fieldResolverEnhancers` names them.

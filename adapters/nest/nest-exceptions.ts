@@ -69,12 +69,9 @@ function membersOf(body: unknown): Record<string, unknown> {
 type ExceptionClass = new (error: object | string) => Error
 
 /** The classes that are loaded or being loaded. An import for each refusal would be slower than a client that sends messages. */
-const loaded: { ws?: Promise<ExceptionClass>; rpc?: Promise<ExceptionClass> } = {}
+const loaded: { ws?: Promise<ExceptionClass> | undefined; rpc?: Promise<ExceptionClass> | undefined } = {}
 
-/**
- * Loads the exception class of a transport, which is the only class that Nest's filters for the transport handle. The class is loaded at
- * its first use, because its package may be missing.
- */
+/** Loads the exception class of a transport, which is the only class that Nest's filters for the transport handle. */
 const load = {
   ws: () => import('@nestjs/websockets').then(named('WsException')),
   rpc: () => import('@nestjs/microservices').then(named('RpcException')),
@@ -88,8 +85,19 @@ function named(name: string): (module: object) => ExceptionClass {
   }
 }
 
+/**
+ * The exception class of a transport. It is loaded at its first use, because its package may be missing. The module asks for it when an
+ * application with limited messages starts: while a class is being loaded, each refusal waits.
+ */
+export function exceptionClass(transport: 'ws' | 'rpc'): Promise<ExceptionClass> {
+  loaded[transport] ??= load[transport]().catch((error) => {
+    loaded[transport] = undefined
+    throw error
+  })
+  return loaded[transport]
+}
+
 async function messageException(transport: 'ws' | 'rpc', status: number, body: unknown): Promise<Error> {
-  loaded[transport] ??= load[transport]()
-  const Exception = await loaded[transport]
+  const Exception = await exceptionClass(transport)
   return new Exception({ status: 'error', statusCode: status, ...membersOf(body) })
 }

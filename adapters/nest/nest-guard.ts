@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
 import { ApplicationConfig } from '@nestjs/core'
-import type { MaybePromise } from '../../src/common/index.ts'
+import { isPromise, type MaybePromise } from '../../src/common/index.ts'
 import type { PlanLimiter, RateLimiter } from '../../src/limiter/index.ts'
 import { callOf } from './nest-call.ts'
-import { disconnectUnread } from './nest-disconnect.ts'
+import { disconnectFlood, disconnectUnread, waitingMessages } from './nest-disconnect.ts'
 import { exceptionOf } from './nest-exceptions.ts'
 import { nestDecision } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
@@ -45,8 +45,11 @@ export class RateLimitGuard implements CanActivate {
     const call = callOf(context)
     call.config = this.#config
     if (!call.comesTo(guard)) return true
-    const admitted = guard.check(context, context)
-    if (admitted !== true) return end(admitted, context)
+    const waits = waitingMessages(context)
+    const floods = disconnectFlood(context, waits)
+    if (floods) call.status = 429
+    const admitted = !floods && guard.check(context, context)
+    if (admitted !== true) return end(admitted, context, isPromise(admitted) ? waits : undefined)
     call.stopWatching?.()
     return true
   }
@@ -56,11 +59,18 @@ Injectable()(RateLimitGuard)
 Inject(limitsToken)(RateLimitGuard, undefined, 0)
 Inject(ApplicationConfig)(RateLimitGuard, undefined, 1)
 
-async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): Promise<true> {
+/** @param waits counts the message while it waits for the store */
+async function end(
+  admitted: MaybePromise<boolean>,
+  context: ExecutionContext,
+  waits: { messages: number } | undefined,
+): Promise<true> {
   const call = callOf(context)
+  if (waits !== undefined) waits.messages++
   try {
     if (await admitted) return true
   } finally {
+    if (waits !== undefined) waits.messages--
     call.stopWatching?.()
   }
   disconnectUnread(context)

@@ -146,9 +146,14 @@ export class Answer {
     return this.#progress
   }
 
+  /** True after the end of the request, or after a handler has thrown outside of any other handler. */
+  get ended(): boolean {
+    return this.#end !== undefined
+  }
+
   /** True if a listener of `whenEnded` is still waiting for the end of the response. */
   get awaited(): boolean {
-    return this.#waiting !== undefined && this.#end === undefined
+    return this.#waiting !== undefined && !this.ended
   }
 
   /** Ends the request, unless a handler is running, which may return another response. Later calls do nothing. */
@@ -270,8 +275,11 @@ const kept: unique symbol = Symbol('headgate.answer')
 export function answerOf(owner: object, limit?: object): Answer {
   const keeper = owner as { [kept]?: Answer }
   let answer = keeper[kept]
-  if (answer === undefined || answer.used || (limit !== undefined && !answer.joins(limit))) {
+  if (answer === undefined || answer.used || answer.ended || (limit !== undefined && !answer.joins(limit))) {
+    // After a handler has thrown, code around it may ask the next limit: the response has the fields of both.
+    const fields = answer?.used === false && answer.ended ? answer.fields : {}
     answer = new Answer()
+    Object.assign(answer.fields, fields)
     if (limit !== undefined) answer.joins(limit)
     keeper[kept] = answer
   }

@@ -50,6 +50,9 @@ export class LoadedOverrides {
       if (closed.has(this.#store)) this.#loaded.close()
       return this.#loaded
     })
+    this.#loading.catch(() => {
+      this.#loading = undefined // so that the next call loads the module again
+    })
     return this.#loading
   }
 

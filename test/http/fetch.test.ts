@@ -24,6 +24,44 @@ const address = () => '192.0.2.1'
 const request = (path = '/', init?: RequestInit) => new Request(`http://a${path}`, init)
 const hourly = (limit: number) => ({ policies: fixedWindow({ limit, window: '1h' }), store: stillStore().store })
 
+test.each(['an error', 'a Response'])(
+  'after a wrapped handler has thrown %s, the next limit holds units and counts',
+  async (what) => {
+    const thrown = what === 'an error' ? new Error('no') : new Response(null, { status: 401 })
+    const first = rateLimit({ policies: '1000/1h', name: 'first', address, headers: 'draft-8' }).wrap(() => {
+      throw thrown
+    })
+    const limit = rateLimit({
+      policies: ['1000/1h', '2 at once'],
+      count: 'failures',
+      name: 'next',
+      address,
+      headers: 'draft-8',
+    })
+    let [running, most] = [0, 0]
+    const next = limit.wrap(async () => {
+      running++
+      most = Math.max(most, running)
+      await sleep(20)
+      running--
+      return new Response('fallback')
+    })
+    const call = async () => {
+      const asked = request()
+      const response = await Promise.resolve(first(asked)).catch(() => next(asked))
+      await response.text()
+      return response
+    }
+    const responses = await Promise.all([1, 2, 3, 4].map(call))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429])
+    expect(most).toBe(2)
+    const { policies } = await limit.limiter.peek('192.0.2.1')
+    expect(policies.map(({ used }) => used)).toEqual([0, 0])
+    const fields = responses.map(({ headers }) => headers.get('ratelimit-policy') ?? '')
+    for (const field of fields) expect(field).toMatch(/.+, .+/)
+  },
+)
+
 describe('a limiter that is called', () => {
   test('resolves to a refusal with a response, or to an admission with the fields', async () => {
     const limit = rateLimit(hourly(1), { address })

@@ -327,6 +327,58 @@ test('a client of ws that reads none of its exceptions is disconnected', async (
   expect(most).toBeLessThan(5_000_000)
 })
 
+test.each([
+  ['ws', WsAdapter],
+  ['socket.io', IoAdapter],
+])('%s: a client whose messages wait for a slow store is disconnected', async (name, Adapter) => {
+  let asked = 0
+  let answer = () => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  let client: { readyState?: number; disconnected?: boolean } | undefined
+
+  @WebSocketGateway()
+  class Slow {
+    handleConnection(connected: typeof client) {
+      client = connected
+    }
+
+    @SubscribeMessage('say')
+    say() {}
+  }
+
+  const options = {
+    policies: '5/1h',
+    keys: async () => {
+      asked++
+      await answered
+      return 'ann'
+    },
+  }
+  const { url } = await start(
+    'Express',
+    { imports: [RateLimitModule.forRoot(options)], providers: [Slow, everywhere as never] },
+    { prepare: (app) => app.useWebSocketAdapter(new Adapter(app)) },
+  )
+  if (name === 'ws') {
+    const socket = new WebSocket(url.replace('http', 'ws'))
+    onTestFinished(() => socket.terminate())
+    await new Promise((resolve) => socket.once('open', resolve))
+    socket.on('error', () => {})
+    for (let n = 0; n < 3000; n++) socket.send(JSON.stringify({ event: 'say' }))
+    await vi.waitFor(() => expect(client?.readyState).toBe(WebSocket.CLOSED))
+  } else {
+    const socket = connect(url, { reconnection: false })
+    await new Promise((resolve) => socket.once('connect', () => resolve(undefined)))
+    for (let n = 0; n < 3000; n++) socket.emit('say')
+    await vi.waitFor(() => expect(client?.disconnected).toBe(true))
+  }
+  expect(asked).toBe(1000)
+  answer()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+})
+
 test('the exceptions of a flood of messages keep up with its refusals, so that they do not fill the memory', async () => {
   let exceptions = 0
   let refusals = 0
