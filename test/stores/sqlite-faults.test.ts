@@ -124,6 +124,21 @@ test.each([
   other.exec('ROLLBACK')
 })
 
+test('after a lock that lasted longer than the timeout, a client of promises works as soon as the lock is free', async () => {
+  const path = newPath()
+  const client = createClient({ url: `file:${path}` })
+  onTestFinished(() => client.close())
+  const limiter = limiterOn(sqliteStore({ database: client, timeout: '50ms' }))
+  await limiter.consume('ann')
+  const other = open(path)
+  for (let n = 0; n < 3; n++) {
+    other.exec('BEGIN IMMEDIATE')
+    await expect(limiter.consume('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT', uncounted: true })
+    other.exec('COMMIT')
+    expect((await limiter.consume('ann')).remaining).toBe(8 - n)
+  }
+})
+
 test('a full disk fails the calls that write, and no other; what was written stays', () => {
   const database = open(newPath())
   const limiter = limiterOn(sqliteStore({ database }))

@@ -144,8 +144,9 @@ export class SqliteRunner {
       try {
         return await client.transaction('write')
       } catch (error) {
-        if (!isBusy(error) || monotonicClock() > end) throw error
+        if (!isBusy(error)) throw error
         await client.reconnect?.() // the statement that failed would block the commit of the next transaction
+        if (monotonicClock() > end) throw error
         await new Promise((wake) => setTimeout(wake, pause))
       }
     }
