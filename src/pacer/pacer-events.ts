@@ -39,6 +39,12 @@ interface EventKey {
   readonly waiting: number
 }
 
+interface AdmittedCall {
+  readonly cost: CallCost
+  /** The function of the call. Undefined for `acquire`. */
+  readonly run: unknown
+}
+
 /**
  * Counts the calls of a pacer, and publishes events on the diagnostics channels `headgate:pacer:queued`, `:admitted`, `:refused`
  * and `:rate`. While a channel has no subscribers, no event object is made for this channel.
@@ -48,6 +54,8 @@ export class PacerEvents {
   readonly #name: string
   readonly #onChange: (() => void) | undefined
   admittedCalls = 0
+  /** How many functions of admitted calls run. */
+  running = 0
   cost = 0
   refusedCalls = 0
   waited = 0
@@ -65,8 +73,9 @@ export class PacerEvents {
     this.#onChange?.()
   }
 
-  admitted({ key, waiting }: EventKey, cost: CallCost, waited: number): void {
+  admitted({ key, waiting }: EventKey, { cost, run }: AdmittedCall, waited: number): void {
     this.admittedCalls++
+    if (run !== undefined) this.running++
     this.cost += mostOf(cost)
     this.waited += waited
     if (waited > this.longestWait) this.longestWait = waited

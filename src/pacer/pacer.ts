@@ -206,9 +206,9 @@ export class Pacer extends Pace {
     return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
-  /** How many functions run or wait for a slot (start time), over all keys. Functions that wait for `concurrency` do not count. */
+  /** How many functions run, over all keys. Functions that wait count in `waiting`. */
   get running(): number {
-    return this.#queues.reduce((sum, { running }) => sum + running, 0)
+    return this.#context.events.running
   }
 
   /** How many keys have a call that waits or runs, or a booked slot (start time). */

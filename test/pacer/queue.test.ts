@@ -195,7 +195,7 @@ describe('throttle and wrap', () => {
     }
     for (const name of 'ABC') pacer.throttle(job(name, 1000))
     pacer.throttle(job('D', 10), { priority: 1 })
-    expect(pacer.running).toBe(2)
+    expect(pacer.running).toBe(1)
     expect(pacer.waiting).toBe(3)
     expect(await timeline.read()).toBe('A>0 B>100 A<1000 D>1000 D<1010 B<1100 C>1100 C<2100')
     expect(most).toBe(2)

@@ -180,7 +180,7 @@ export abstract class Queue {
       waiter.held = new RunLease(units.reservation(this.keys, waiter.cost, booking), this.context)
     }
     const waited = waiter.waits || !units.synchronous ? waiter.waited(this.now) : 0
-    events.admitted(this, waiter.cost, waited)
+    events.admitted(this, waiter, waited)
     this.spacing?.begin(waiter.cost)
     waiter.admit(waited)
     if (this.spacing !== undefined && waiter.run === undefined) void afterCaller(() => this.ran(waiter))

@@ -202,13 +202,16 @@ class WaitDeadline extends Task {
  */
 export function start(waiter: unknown): Promise<unknown> {
   const { owner } = waiter as Waiter
-  const end = () => owner.finished(waiter as Waiter)
+  const end = () => {
+    owner.context.events.running--
+    owner.finished(waiter as Waiter)
+  }
   try {
     return Promise.resolve(begin(waiter as Waiter)).then(
       (value) => {
-        if (value === again) return owner.again(waiter as Waiter).then(start)
-        end()
-        return value
+        if (value !== again) end()
+        else owner.context.events.running--
+        return value === again ? owner.again(waiter as Waiter).then(start) : value
       },
       (error) => {
         end()

@@ -54,7 +54,7 @@ describe.each([
     const { timeline, pacer, send, events } = site(2, { policies, options: { concurrency: 1 } })
     const statuses = Promise.all(['a', 'b', 'c'].map((name) => send(name)))
     await timeline.pass(500)
-    expect([pacer.running, pacer.waiting]).toEqual([1, 3])
+    expect([pacer.running, pacer.waiting]).toEqual([0, 3])
     await timeline.read()
     expect(events).toEqual(['#a:429+0', '#a:429+1000', '#a:200+2000', '#b:200+2100', '#c:200+2200'])
     expect(await statuses).toEqual([200, 200, 200])
