@@ -40,9 +40,11 @@ export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, Respons
   },
   send(response, type, body) {
     // Other code may have set fields that describe the body of an admitted request.
-    if (response.hasHeader('Content-Length')) response.setHeader('Content-Length', Buffer.byteLength(body))
+    const isHead = response.req?.method === 'HEAD' // a server may throw on a body in answer to HEAD
+    if (isHead || response.hasHeader('Content-Length')) response.setHeader('Content-Length', Buffer.byteLength(body))
     for (const name of ['Content-Encoding', 'ETag']) if (response.hasHeader(name)) response.removeHeader(name)
     response.setHeader('Content-Type', type)
-    response.end(body)
+    if (isHead) response.end()
+    else response.end(body)
   },
 }

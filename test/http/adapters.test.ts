@@ -68,7 +68,8 @@ contract((app, lacks) => {
     expect(plain.headers['content-type']).toBe('text/plain; charset=utf-8')
     expect(plain.headers['cache-control']).toBe('no-store')
     expect(plain.body).toMatch(/^Too many requests\. Try again in \d+ seconds?\.\n$/)
-    for (const accept of ['application/json', 'text/plain;q=0.5, application/json', 'application/*']) {
+    const parameters = ['application/json; charset=utf-8', 'application/json;odata=verbose;q=0.9, text/plain; q = 0.1']
+    for (const accept of ['application/json', 'text/plain;q=0.5, application/json', 'application/*', ...parameters]) {
       const json = await get(url, { accept })
       expect(json.headers['content-type']).toBe('application/json; charset=utf-8')
       const retryAfter = Number(json.headers['retry-after'])

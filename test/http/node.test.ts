@@ -122,3 +122,17 @@ test.each([{ trustedProxies: 0 }, { trustedProxies: ['nobody'] }, { trustedProxi
     expect(() => rateLimit({ limit: 1, window: '1h', ...options } as never)).toThrow(wrong)
   },
 )
+
+test('a refused HEAD gets its fields and no body, also on a server that allows none', async () => {
+  const limit = rateLimit(hourly(1), {})
+  const server = createServer({ rejectNonStandardBodyWrites: true }, async (request, response) => {
+    if (await limit(request, response)) response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closers.push(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await fetch(url, { method: 'HEAD' })
+  const refused = await fetch(url, { method: 'HEAD' })
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600'])
+  expect(Number(refused.headers.get('content-length'))).toBeGreaterThan(20)
+})

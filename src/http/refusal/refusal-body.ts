@@ -75,6 +75,8 @@ const longestAccept = 512
 /** True if the client prefers JSON to plain text, by its `Accept` field. A client without a preference gets plain text. */
 export function prefersJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*') return false
-  const negotiator = new Negotiator({ headers: { accept: accept.slice(0, longestAccept) } })
+  // A client may ask for a character set, or for a dialect of its own.
+  const types = accept.slice(0, longestAccept).replace(/;(?!\s*q\s*=)[^;,]*/gi, '')
+  const negotiator = new Negotiator({ headers: { accept: types } })
   return negotiator.mediaType(['text/plain', 'application/json']) === 'application/json'
 }
