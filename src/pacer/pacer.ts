@@ -198,7 +198,11 @@ export class Pacer extends Pace {
   /** Rejects all waiting and later calls with `HEADGATE_CLOSED`. Functions that already run are not stopped. */
   close(): void {
     this.#context.closed = true
-    for (const queue of this.#queues) queue.close()
+    for (const queue of this.#queues) {
+      queue.stop()
+      queue.close()
+      queue.settled()
+    }
   }
 
   /** How many calls wait, over all keys. */

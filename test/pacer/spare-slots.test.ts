@@ -239,3 +239,37 @@ test.each([
   }
   expect(started).toBeGreaterThan(600)
 })
+
+test('close gives back the times of calls that were aborted before', async () => {
+  const timeline = new Timeline()
+  const [one, other] = fleet(timeline, even, 2, 10) as [Pacer, Pacer]
+  const controller = new AbortController()
+  for (let n = 0; n < 6; n++)
+    one
+      .key('ann')
+      .acquire(1, { signal: controller.signal })
+      .catch(() => {})
+  await timeline.pass(50)
+  controller.abort('gone')
+  one.close()
+  expect(one.keys).toBe(0)
+  await timeline.pass(1)
+  timeline.write('Q', other.key('ann').acquire())
+  expect(await timeline.read()).toBe('Q+110')
+})
+
+test('calls of equal priority start in order while urgent calls take their slots', async () => {
+  for (const latency of [10, 40]) {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, even, 1, latency, { horizon: '1s' }) as [Pacer]
+    const started: number[][] = [[], [], []]
+    for (let n = 0; n < 400; n++) {
+      const priority = (n * n * 7 + n) % 5 === 1 ? 2 : n % 3 === 0 ? 1 : 0
+      void pacer.acquire(1, { priority }).then(() => started[priority]?.push(n))
+      await timeline.pass(59 + ((n * 13) % 11))
+    }
+    await timeline.pass(60_000)
+    expect(started.flat()).toHaveLength(400)
+    for (const numbers of started) expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  }
+})

@@ -29,9 +29,9 @@ export class PriorityQueue {
 
   add(waiter: Waiter): void {
     const list = this.#listOf(waiter.priority)
-    let before = list.last
-    // For a waiter that has lost its booked slot (start time), searches the position by the order of arrival. All other waiters are added
-    // at the end.
+    // A waiter that has lost its booked slot (start time) gets its position by the order of arrival, mostly the first one. All other waiters
+    // are added at the end.
+    let before = list.first !== undefined && list.first.number > waiter.number ? undefined : list.last
     while (before !== undefined && before.number > waiter.number) before = before.before
     list.insertAfter(waiter, before)
   }

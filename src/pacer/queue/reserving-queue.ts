@@ -2,9 +2,8 @@
  * The queue for policies that can promise a future time. A slot (start time) is booked for every call when the call comes. So the wait of a
  * call is known from the beginning, also with several processes. Each call needs one request to the store.
  *
- * A slot is not assigned to a waiter: see src/common/slots.ts. When the time of a slot has come, the first waiter with the cost of the slot
- * uses the slot. Waiters are ordered by priority, and then by the time at which they came. Slots of different costs cannot be exchanged
- * without breaking a promise. So priority decides only among calls of equal cost.
+ * A slot is not assigned to a waiter: see src/common/slots.ts. The first waiter with the cost of a slot uses the slot, by priority, and then
+ * by the time at which the waiters came. Slots of different costs cannot be exchanged without breaking a promise.
  *
  * When a waiter gives up, the next waiters of the same cost use the earlier slots. The last slot of that cost is then spare: the next call
  * of the cost uses it, or it is given back. If nobody else can book slots, all later slots move instead: see slot-compaction.ts.
@@ -174,7 +173,8 @@ export class ReservingQueue extends Queue {
       slot.local = decision.source === 'fallback'
       this.context.scheduler.add(slot, this.now + delayOf(booking))
       this.#check?.schedule()
-      if (here && this.full(waiter)) this.#wait(waiter)
+      // An overtaken call may have lost its slot while the store was asked.
+      if (here && (this.full(waiter) || waiter.yieldsTo(this.#unbooked.first))) this.#wait(waiter)
       else if (here) this.#useSlot(waiter)
       if (wait === 0) this.context.scheduler.run()
       this.#spares.plan()
@@ -194,7 +194,8 @@ export class ReservingQueue extends Queue {
   /** Lets a waiter use the slot (start time) of a waiter of lower priority, which then waits without a slot. False if there is none. */
   #overtake(waiter: Waiter): boolean {
     const last = this.#booked.waiters.get(waiter.size)?.last
-    if (!last || last.priority >= waiter.priority || this.waitRefusal(waiter)) return false
+    const asks = (this.#requested.first?.priority ?? -Infinity) >= waiter.priority
+    if (!last || last.priority >= waiter.priority || asks || this.waitRefusal(waiter)) return false
     this.#booked.leave(last)
     last.stage = 'queued'
     this.#unbooked.add(last)
@@ -272,8 +273,7 @@ export class ReservingQueue extends Queue {
 
   rateChanged(): void {
     this.#late?.resume()
-    this.#spares.giveBack()
-    this.settled()
+    this.#spares.flush()
     this.#compaction.rateChanged()
   }
 }

@@ -67,11 +67,17 @@ export class SpareReturn {
     if (!this.#booked.hasSpares) return
     const { context, now } = this.#queue
     context.scheduler.remove(this.#next)
-    if (this.#keptUntil > now && !context.closed) this.#next = context.scheduler.at(this.#keptUntil, this.plan)
+    if (this.#keptUntil > now) this.#next = context.scheduler.at(this.#keptUntil, this.plan)
     else {
       this.giveBack()
       this.#queue.settled()
     }
+  }
+
+  /** Gives the slots (start times) back that no waiter needs now, and those of the next calls that leave, until a call waits again. */
+  flush(): void {
+    this.#keptUntil = 0
+    this.plan()
   }
 
   /** Gives the slots (start times) back that no waiter needs. @param except not the slots of this size, which a call may use now */

@@ -139,6 +139,12 @@ export class Waiter implements ListNode<Waiter> {
     return Math.max(0, Math.round((now - this.since) / 1000))
   }
 
+  /** True if another waiting call comes before this call and can use its slot (start time), and this call may wait for any time. */
+  yieldsTo(other: Waiter | undefined): boolean {
+    if (!other?.waits || other.size !== this.size || this.timeLeft < Infinity) return false
+    return other.priority > this.priority || (other.priority === this.priority && other.number < this.number)
+  }
+
   leave(error: unknown): void {
     this.owner.leave(this, error)
   }
