@@ -68,9 +68,11 @@ export class BookingHorizon {
   admits(waiter: Waiter, othersWait: boolean): boolean {
     // A refused call lets a blocked function enter the queue while slots are booked for the waiting calls, which came earlier.
     if (this.#horizon === Infinity) return !othersWait
-    // Always book if the waiter's timeout is within the horizon: if the store has no slot (start time) before this timeout, the waiter is
-    // refused now and does not wait in vain.
-    return waiter.timeLeft <= this.#horizon || (!othersWait && this.hasRoom)
+    // If the store can have no slot (start time) before the waiter's timeout, ask the store anyway: the waiter is refused now, and does not
+    // wait in vain. Otherwise, the waiter must not overtake calls that came before.
+    const { timeLeft } = waiter
+    if (othersWait) return timeLeft <= this.lastAt - this.#queue.now
+    return timeLeft <= this.#horizon || this.hasRoom
   }
 
   get hasRoom(): boolean {
