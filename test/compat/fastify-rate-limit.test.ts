@@ -3,7 +3,7 @@ import original, * as originalNames from '@fastify/rate-limit'
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import compat, * as compatNames from '../../adapters/compat/fastify-rate-limit.ts'
-import { memoryStore, wallClock } from '../../src/index.ts'
+import { memoryStore, RateLimiter, wallClock } from '../../src/index.ts'
 import { sampled } from '../support/depth.ts'
 
 type Options = compatNames.RateLimitPluginOptions
@@ -546,6 +546,13 @@ test('takes a store of headgate, for all its limits', async () => {
   const store = memoryStore({ clock: () => Date.now() * 1000 })
   const expected = await play(modules.original as Module, scenario)
   expect(await play(compat, { ...scenario, options: () => ({ max: 3, store }) })).toEqual(expected)
+})
+
+test('a store that has a limiter of the name already is an error when the plugin is registered', async () => {
+  const store = memoryStore()
+  new RateLimiter({ name: 'api', policies: '1/1m', store })
+  const options = { max: 2, skipOnError: true, store, nameSpace: 'api' }
+  await expect(fastify().register(compat, options)).rejects.toMatchObject({ code: 'HEADGATE_DUPLICATE_LIMITER' })
 })
 
 test('with exponentialBackoff, a client that waits as long as it is told is admitted, and not sooner', async () => {

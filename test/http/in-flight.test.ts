@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { forgetWarnings } from '../../src/common/warn.ts'
 import { createGuard } from '../../src/http.ts'
 import { concurrency, fixedWindow, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
-import { asyncStore } from '../support/async-store.ts'
+import { asyncStore, remoteStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, stillStore, tested, until } from '../support/contract.ts'
 import { get, serve } from '../support/frameworks.ts'
 import { PlainResponse, plainFramework } from '../support/plain-framework.ts'
@@ -303,4 +303,28 @@ test('a request that was answered before it was limited holds nothing', () => {
   response.end('first')
   void guard.check({ address: '192.0.2.1' }, response)
   expect(limiter.consumeSync('k').allowed).toBe(true)
+})
+
+test('the leases of many requests are renewed some at a time, so that other calls of the store are not held up', async () => {
+  let [renewing, most, renewed] = [0, 0, 0]
+  const inner = memoryStore()
+  const store: Store = remoteStore((terms) => {
+    const ledger = inner.open(terms)
+    const run = async (command: Parameters<typeof ledger.run>[0]) => {
+      if (command.verb !== 'renew') return ledger.run(command)
+      most = Math.max(most, ++renewing)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      renewing--
+      renewed++
+      return ledger.run(command)
+    }
+    return { run: run as typeof ledger.run }
+  })
+  const guard = createGuard(plainFramework, { policies: '500 at once lease 900ms', keys, store })
+  const responses = Array.from({ length: 200 }, () => new PlainResponse())
+  for (const response of responses) expect(await guard.check({}, response)).toBe(true)
+  await vi.waitFor(() => expect(renewed).toBeGreaterThanOrEqual(200), { timeout: 2000 })
+  expect(most).toBeLessThanOrEqual(16)
+  expect((await guard.limiter.peek('k')).remaining).toBe(300)
+  for (const response of responses) response.end('')
 })

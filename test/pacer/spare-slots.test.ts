@@ -273,3 +273,26 @@ test('calls of equal priority start in order while urgent calls take their slots
     for (const numbers of started) expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
   }
 })
+
+test.each([
+  ['gcra', gcra({ limit: 1, window: '1s', burst: 1 }), 3, 300],
+  ['smoothBursty', smoothBursty({ rate: 1 }), 2, 100],
+  ['a log', slidingLog({ limit: 1, window: '1s' }), 1, 100],
+])(
+  '%s: at a slow rate, a new call gets the time of the oldest one that it displaces',
+  async (_, policy, size, every) => {
+    const timeline = new Timeline()
+    const pacers = fleet(timeline, policy, size, 10, { maxQueue: 1, order: 'oldest' })
+    let started = 0
+    while (timeline.now < 30_000) {
+      for (const pacer of pacers) {
+        pacer.acquire().then(
+          () => started++,
+          () => {},
+        )
+      }
+      await timeline.pass(every)
+    }
+    expect(started).toBeGreaterThanOrEqual(29)
+  },
+)

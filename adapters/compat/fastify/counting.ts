@@ -131,6 +131,8 @@ export async function countingOf(settings: Settings): Promise<CountingOf> {
     return (own) => {
       if (extendsWindows(own)) throw needsOtherStore()
       const name = nameIn(nameSpace, own)
+      // A store that cannot count this way, or a name that the store has already, is an error when the limit is made.
+      if (typeof own.timeWindow === 'number') countersOn(store, name, own.timeWindow)
       return inStore((window) => countersOn(store, name, window))
     }
   }

@@ -1,4 +1,4 @@
-import { isolatesRequests } from '#platform'
+import { isolatesRequests, realTimers } from '#platform'
 import type { Policy } from '../../algorithms/index.ts'
 import { longestSleep, warnOnce } from '../../common/index.ts'
 import type { Reservation } from '../../limiter/index.ts'
@@ -15,6 +15,13 @@ export interface Owner {
   readonly progress: (() => number) | undefined
   failed(error: unknown): void
 }
+
+/**
+ * How many leases are renewed at once, and how many milliseconds a renewal may hold up the next ones. A renewal takes longer the more units
+ * a key has in flight: thousands at once would stop the event loop, or other calls of the store, for seconds.
+ */
+const atOnce = 16
+const longestRenewal = 20
 
 /** Units that were already held at the last tick of the timer. */
 interface Due {
@@ -38,6 +45,8 @@ export class InFlight {
   /** The reservations that were made after the last tick of the timer, and their owners. */
   readonly #fresh = new Map<Reservation, Owner>()
   readonly #due = new Map<Reservation, Due>()
+  /** True while leases are being renewed, in parts. */
+  #renewing = false
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** @param lease the shortest lease of the policies, in milliseconds: units that are not renewed in this time are freed */
@@ -74,7 +83,7 @@ export class InFlight {
   }
 
   #tick(): void {
-    for (const [reservation, due] of this.#due) void this.#renew(reservation, due)
+    if (!this.#renewing) void this.#renewAll([...this.#due])
     for (const [reservation, owner] of this.#fresh) {
       this.#due.set(reservation, { owner: new WeakRef(owner), progress: 0, renewing: false })
     }
@@ -82,6 +91,16 @@ export class InFlight {
     if (this.#due.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  async #renewAll(held: readonly (readonly [Reservation, Due])[]): Promise<void> {
+    this.#renewing = held.length > atOnce
+    for (let n = 0; n < held.length; n += atOnce) {
+      const some = held.slice(n, n + atOnce).filter(([reservation]) => this.#due.has(reservation))
+      const renewed = Promise.all(some.map(([reservation, due]) => this.#renew(reservation, due)))
+      if (n + atOnce < held.length) await Promise.race([renewed.then(() => pause(0)), pause(longestRenewal)])
+    }
+    this.#renewing = false
   }
 
   /**
@@ -107,6 +126,10 @@ export class InFlight {
     this.#due.delete(reservation)
     await reservation.release().catch(() => undefined)
   }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => realTimers.setTimeout(() => resolve(), milliseconds))
 }
 
 function lives({ progress }: Owner, due: Due): boolean {

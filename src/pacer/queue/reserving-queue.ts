@@ -78,9 +78,10 @@ export class ReservingQueue extends Queue {
   }
 
   #wait(waiter: Waiter): void {
-    if (!(!this.stopped && this.#horizon.defers(waiter)) && !this.wait(waiter)) return
+    const deferred = !this.stopped && this.#horizon.defers(waiter)
     waiter.stage = 'queued'
     this.#unbooked.add(waiter)
+    if (!deferred) this.#count(waiter)
   }
 
   #book(waiter: Waiter): void {
@@ -112,7 +113,7 @@ export class ReservingQueue extends Queue {
     )
   }
 
-  /** Counts a call that was undecided as waiting, or refuses it. */
+  /** Counts a call as waiting, or refuses it. If the oldest call has to leave then, the counted call may use its slot (start time). */
   readonly #count = (waiter: Waiter): void => {
     const refusal = this.waitRefusal(waiter)
     if (refusal === undefined) this.countWaiting(waiter)
@@ -126,9 +127,8 @@ export class ReservingQueue extends Queue {
     if (this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 
-  /** Books slots (start times) for waiters that have no slot, as many as fit before the horizon (the latest time for slots). */
+  /** Books slots (start times) for waiters without a slot, up to the horizon. Each answer may be that another process holds the key. */
   #bookNext(): void {
-    // The answer to each booking may be that another process has stopped the key.
     for (let { first } = this.#unbooked; first !== undefined && !this.stopped; first = this.#unbooked.first) {
       if (this.#useSpare(first)) continue
       if (!this.#horizon.hasRoom && this.#overtake(first)) continue
