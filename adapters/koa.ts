@@ -59,23 +59,38 @@ function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial
  */
 const keptFields = new Set<string>()
 
+/** Koa's own `onerror` of contexts, or that of the application: a context may be derived from another one, which has ours. */
+function originalOf(context: Context): Context['onerror'] {
+  let holder: Context = context
+  while (holder.onerror === onerror) holder = Object.getPrototypeOf(holder)
+  return holder.onerror
+}
+
 /**
  * Replaces Koa's `context.onerror`, which removes all response fields. This function preserves the fields that limiters have set, as
  * other frameworks do. Fields in `error.headers` take precedence.
  */
 function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
-  const original = Object.getPrototypeOf(this).onerror as Context['onerror']
-  if (!(error instanceof Error) || !Object.isExtensible(error) || this.res.headersSent) {
+  const original = originalOf(this)
+  if (!(error instanceof Error) || this.res.headersSent) {
     original.call(this, error)
     return
   }
-  const own = error.headers
+  const before = Object.getOwnPropertyDescriptor(error, 'headers')
   const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
-  error.headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
+  const value = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...error.headers }
+  // `Reflect` does not throw if an error is frozen, or has `headers` that cannot be changed, as those of Octokit.
+  const changed = Reflect.defineProperty(error, 'headers', {
+    value,
+    configurable: true,
+    writable: true,
+    enumerable: true,
+  })
   original.call(this, error)
   // Restore the original `error.headers`, because an application may throw the same error object for another request.
-  if (own === undefined) delete error.headers
-  else error.headers = own
+  if (!changed) return
+  if (before === undefined) Reflect.deleteProperty(error, 'headers')
+  else Reflect.defineProperty(error, 'headers', before)
 }
 
 /** The functions that the guard (code for all frameworks) needs from Koa. The context of Koa is both the request and the response. */

@@ -65,11 +65,11 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 625 kB, and unpacks to 2,560 kB, of which ES modules and declarations are 1,462 kB', () => {
+  test('is at most 630 kB, and unpacks to 2,580 kB, of which ES modules and declarations are 1,475 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
-    expect(packed.size).toBeLessThan(625_000)
-    expect(packed.unpackedSize).toBeLessThan(2_560_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_462_000)
+    expect(packed.size).toBeLessThan(630_000)
+    expect(packed.unpackedSize).toBeLessThan(2_580_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_475_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {

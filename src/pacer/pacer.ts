@@ -185,14 +185,14 @@ export class Pacer extends Pace {
   }
 
   /**
-   * Returns a promise that resolves when fewer than `count` calls wait, over all keys. Use `waitingBelow` in code that creates
+   * Returns a promise that resolves when fewer than `count` calls wait, or wait for an answer of the store, over all keys. Use `waitingBelow` in code that creates
    * calls faster than the pacer admits calls. Example: `for (const job of jobs) { await pacer.waitingBelow(100); void
    * pacer.throttle(job) }`.
    * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
    */
   waitingBelow(count: number): Promise<void> {
     whole()(count, 'waitingBelow')
-    return this.#when(() => this.waiting < count)
+    return this.#when(() => this.#queues.reduce((sum, { calls }) => sum + calls.pending, 0) < count)
   }
 
   /** Rejects all waiting and later calls with `HEADGATE_CLOSED`. Functions that already run are not stopped. */

@@ -60,6 +60,30 @@ test('a Koa app without error handling of its own answers 500, whatever is throw
   }
 })
 
+test('a Koa app answers errors whose headers cannot be changed, as without a limit', async () => {
+  const coded = (status: number) => Object.assign(new Error('no'), { status, expose: true })
+  const getter = () => Object.defineProperty(coded(404), 'headers', { get: () => ({ 'x-own': 'a' }) })
+  const readOnly = () => Object.defineProperty(coded(404), 'headers', { value: { 'x-own': 'a' } })
+  for (const make of [getter, readOnly, () => Object.preventExtensions(coded(404)), () => coded(404)]) {
+    for (const derived of [false, true]) {
+      const app = new Koa()
+      app.silent = true
+      app.use(forKoa({ policies: '9/1h', keys: () => 'ann' }))
+      app.use((context) => {
+        if (!derived) throw make()
+        context.respond = false
+        Object.create(context).onerror(make())
+      })
+      const { url, close } = await serve(createServer(app.callback()))
+      const { status, headers } = await get(url)
+      const error = make()
+      expect([status, headers['x-own']]).toEqual([404, 'headers' in error ? 'a' : undefined])
+      if (!('headers' in error) && Object.isExtensible(error)) expect(headers['x-ratelimit-limit']).toBe('9')
+      await close()
+    }
+  }
+})
+
 test.each(notErrors)('%j that was thrown is the cause of an error with a code', async (value) => {
   for (const keys of [throwing(value), rejecting(value)]) {
     const guard = createGuard(plainFramework, { policies: '1/1h', keys })

@@ -223,3 +223,30 @@ describe('a store that returns promises', () => {
     expect(await timeline.read()).toBe('A+20 B+120 C+220 D+2840')
   })
 })
+
+test('waitingBelow counts calls for which the store has not answered yet', async () => {
+  const pacer = timeline.pacer(even, { store, maxQueue: 5 })
+  let [made, refused] = [0, 0]
+  void (async () => {
+    for (; made < 20; made++) {
+      await pacer.waitingBelow(5)
+      pacer.acquire().catch(() => refused++)
+    }
+  })()
+  await timeline.pass(25)
+  expect(made).toBeLessThanOrEqual(6)
+  await timeline.read()
+  expect([made, refused]).toEqual([20, 0])
+})
+
+test.each([
+  ['a window that is asked again', slidingWindow({ limit: 5, window: '1s' })],
+  ['even calls', even],
+])('drain waits for all calls, %s', async (_, policy) => {
+  const pacer = timeline.pacer(policy, { store })
+  let started = 0
+  for (let n = 0; n < 12; n++) void pacer.acquire().then(() => started++)
+  const drained = pacer.drain().then(() => started)
+  await timeline.read()
+  expect(await drained).toBe(12)
+})

@@ -28,7 +28,7 @@ export abstract class Queue {
   /** Functions that wait because as many functions run as the option `concurrency` allows. */
   readonly #blocked = new PriorityQueue()
   #unblocking = false
-  readonly #waiting = new WaitingList()
+  readonly calls: WaitingList = new WaitingList()
   /** How many functions run, or wait in the queue for a slot (start time). */
   running = 0
   /** How many requests to the store have no response yet. */
@@ -84,7 +84,7 @@ export abstract class Queue {
   }
 
   get waiting(): number {
-    return this.#waiting.size
+    return this.calls.size
   }
 
   /** True while no call is admitted, because the pacer is paused or closed, or because `hold` stopped the key. */
@@ -98,7 +98,7 @@ export abstract class Queue {
   }
 
   get free(): boolean {
-    return this.#waiting.size === 0 && this.running === 0 && this.#pendingRequests === 0 && !this.spacing?.starting
+    return this.calls.pending === 0 && this.running === 0 && this.#pendingRequests === 0 && !this.spacing?.starting
   }
 
   /** True if the queue can be removed: no call waits or runs, no slot (start time) is booked, and `hold` has not stopped the key. */
@@ -109,7 +109,7 @@ export abstract class Queue {
   /** @throws HeadgateError `HEADGATE_CLOSED` if the pacer is closed */
   enter(call: PacerCall): void {
     if (this.context.closed) throw closed()
-    const waiter = new Waiter(this, call, this.context.calls++, this.now)
+    const waiter = this.calls.enter(new Waiter(this, call, this.context.calls++, this.now))
     if (waiter.run === undefined || this.running < this.context.concurrency) this.#queue(waiter)
     else if (this.wait(waiter)) {
       waiter.stage = 'blocked'
@@ -133,7 +133,7 @@ export abstract class Queue {
   /** True if this waiter must not wait, because `maxQueue` other calls wait already. */
   full(waiter: Waiter): boolean {
     const { maxQueue, order } = this.context
-    const { counted } = this.#waiting
+    const { counted } = this.calls
     return !waiter.waits && counted >= maxQueue && (order === 'newest' || counted === 0)
   }
 
@@ -158,9 +158,9 @@ export abstract class Queue {
     if (waiter.waits) return
     const { maxQueue } = this.context
     waiter.waits = true
-    this.#waiting.add(waiter)
+    this.calls.add(waiter)
     // When a call leaves, the next calls may begin to wait, so that another one has to leave.
-    while (this.#waiting.counted > maxQueue) this.leave(this.#waiting.first as Waiter, queueFull(maxQueue))
+    while (this.calls.counted > maxQueue) this.leave(this.calls.first as Waiter, queueFull(maxQueue))
     this.#begin(waiter)
     // `onDelay` is called in a microtask, because it is a function of the user and may call the pacer.
     if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
@@ -223,7 +223,7 @@ export abstract class Queue {
 
   #done(waiter: Waiter): void {
     waiter.end()
-    if (waiter.waits) this.#waiting.removeDone(waiter)
+    this.calls.removeDone(waiter)
     if (this.waiting === 0) this.holding.unwatch()
   }
 
@@ -242,7 +242,7 @@ export abstract class Queue {
   again(ran: Waiter): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const waiter = ran.repeat(this.now, resolve, reject)
-      this.#waiting.repeats.push(waiter)
+      this.calls.repeat(waiter)
       this.#begin(waiter)
       if (ran.held !== undefined) this.request(ran.held.release(), () => this.freed())
       if (this.context.closed) this.refuse(waiter, closed())
@@ -272,8 +272,8 @@ export abstract class Queue {
   }
 
   close(): void {
-    while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
-    for (const waiter of [...this.unanswered, ...this.#waiting.repeats]) this.leave(waiter, closed())
+    while (this.calls.first !== undefined) this.leave(this.calls.first, closed())
+    for (const waiter of [...this.unanswered, ...this.calls.repeats]) this.leave(waiter, closed())
     this.holding.unwatch()
   }
 }

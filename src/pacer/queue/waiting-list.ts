@@ -13,6 +13,8 @@ export class WaitingList {
   readonly repeats: Waiter[] = []
   /** How many calls wait for their first run: these calls count for `maxQueue`. */
   counted = 0
+  /** How many calls were neither admitted nor refused: the calls that wait, and those for which nobody knows yet whether they must wait. */
+  pending = 0
 
   /** How many calls of the list still wait. */
   get size(): number {
@@ -24,6 +26,17 @@ export class WaitingList {
     return this.#waiters.first
   }
 
+  /** Counts a call that has come. */
+  enter(waiter: Waiter): Waiter {
+    this.pending++
+    return waiter
+  }
+
+  repeat(waiter: Waiter): void {
+    this.pending++
+    this.repeats.push(waiter)
+  }
+
   add(waiter: Waiter): void {
     this.#waiters.push(waiter)
     this.counted++
@@ -31,6 +44,8 @@ export class WaitingList {
 
   /** Call this for every waiter that becomes `done`, which means admitted or refused. */
   removeDone(waiter: Waiter): void {
+    this.pending--
+    if (!waiter.waits) return
     const repeat = this.repeats.indexOf(waiter)
     if (repeat >= 0) this.repeats.splice(repeat, 1)
     else this.#removeCounted()

@@ -156,7 +156,7 @@ test.each(['ioredis', 'node-redis', 'node-redis with bytes'])(
     })
     await limiter.consume('ann')
     expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(1)
-    const listed: string[] = []
+    const listed: (string | undefined)[] = []
     for await (const { key } of limiter.list()) listed.push(key)
     expect(listed).toEqual(['ann'])
     await limiter.clear()
