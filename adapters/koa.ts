@@ -76,21 +76,15 @@ function onerror(this: Context, error: Error & { headers?: Record<string, unknow
     original.call(this, error)
     return
   }
-  const before = Object.getOwnPropertyDescriptor(error, 'headers')
+  const own = error.headers
   const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
-  const value = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...error.headers }
-  // `Reflect` does not throw if an error is frozen, or has `headers` that cannot be changed, as those of Octokit.
-  const changed = Reflect.defineProperty(error, 'headers', {
-    value,
-    configurable: true,
-    writable: true,
-    enumerable: true,
-  })
+  const headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
+  // False if the error is frozen, or has `headers` that cannot be changed, as the errors of Octokit.
+  const changed = Reflect.set(error, 'headers', headers)
   original.call(this, error)
   // Restore the original `error.headers`, because an application may throw the same error object for another request.
-  if (!changed) return
-  if (before === undefined) Reflect.deleteProperty(error, 'headers')
-  else Reflect.defineProperty(error, 'headers', before)
+  if (changed && own === undefined) Reflect.deleteProperty(error, 'headers')
+  else if (changed) Reflect.set(error, 'headers', own)
 }
 
 /** The functions that the guard (code for all frameworks) needs from Koa. The context of Koa is both the request and the response. */

@@ -61,9 +61,12 @@ const mostWaiting = 1000
 /** How many messages of each client wait for the store. */
 const waiting = new WeakMap<Emitter, { messages: number }>()
 
-/** How many messages of the client of this call wait for the store. Undefined if the call is no message. */
+/**
+ * How many messages of the client of this call wait for the store. Undefined if the call is no message of a gateway: the connection of a
+ * microservice belongs to a service with many users.
+ */
 export function waitingMessages(context: ExecutionContext): { messages: number } | undefined {
-  if (!['ws', 'rpc'].includes(context.getType<string>())) return undefined
+  if (context.getType<string>() !== 'ws') return undefined
   const connection = connectionOf(context)
   return connection && getOrInsert(waiting, connection, () => ({ messages: 0 }))
 }
@@ -74,10 +77,9 @@ export function waitingMessages(context: ExecutionContext): { messages: number }
  */
 export function disconnectFlood(context: ExecutionContext, waits: { messages: number } | undefined): boolean {
   if (waits === undefined || waits.messages < mostWaiting) return false
-  const client = connectionOf(context) as { disconnect?(close: boolean): void; terminate?(): void; destroy?(): void }
+  const client = context.getArgByIndex<{ disconnect?(close: boolean): void; terminate?(): void }>(0)
   if (client.disconnect !== undefined) client.disconnect(true)
-  else if (client.terminate !== undefined) client.terminate()
-  else client.destroy?.()
+  else client.terminate?.()
   return true
 }
 

@@ -4,9 +4,10 @@ import { type Framework, type RequestDecision, routeName } from '../../src/http/
 import { cookieIn, isIncomplete, type TrustedProxies } from '../../src/http/keys/index.ts'
 import { type NodePair, nodePair, pairBeside, possibleResponse } from '../node-pair.ts'
 import { isResponse, isStatus, lasting, statusOf } from '../response-fields.ts'
+import { answerOf } from './answer-of.ts'
 import { answerWriter } from './answer-writer.ts'
 import { addressView, clientHasLeft, type Finder, finderOver, toldFinder } from './client-address.ts'
-import { type Answer, answerOf } from './web-answer.ts'
+import type { Answer } from './web-answer.ts'
 import { whenAnswered } from './when-answered.ts'
 
 declare global {

@@ -3,9 +3,10 @@
  * This folder imports `http` and `common`.
  */
 
+export { answerOf } from './answer-of.ts'
 export { answerWriter } from './answer-writer.ts'
 export { addressView, clientHasLeft, finderOver, toldFinder } from './client-address.ts'
 export { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 export { asksForWebSocket } from './upgrades.ts'
-export { type Answer, answerOf, type ClosingSocket } from './web-answer.ts'
+export type { Answer, ClosingSocket } from './web-answer.ts'
 export { whenAnswered } from './when-answered.ts'

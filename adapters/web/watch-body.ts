@@ -24,27 +24,11 @@ export function watchBody(response: Response, watcher: BodyWatcher): Response {
     watcher.end(true)
     return response
   }
-  const answer = copyWithBody(response, sized(watched(body.getReader(), watcher), response.headers))
+  const answer = copyWithBody(response, watched(body.getReader(), watcher))
   // Bun gives a text its content type only when Bun sends the text. A stream would have no type, and browsers would guess the type.
   const isUntyped = ({ headers }: Response) => !headers.has('content-type')
   if (isUntyped(answer) && isUntyped(new Response(''))) answer.headers.set('content-type', 'text/plain;charset=utf-8')
   return answer
-}
-
-type LengthStream = new (length: number) => TransformStream<Uint8Array, Uint8Array>
-
-/**
- * The body with the length of its field Content-Length. Cloudflare Workers keep the field, and tell the client of a cut body, only if the
- * body is a `FixedLengthStream`. Elsewhere, and for an encoded body, which has another length, returns the body unchanged.
- */
-function sized(body: ReadableStream<Uint8Array>, headers: Headers): ReadableStream<Uint8Array> {
-  const { FixedLengthStream } = globalThis as { FixedLengthStream?: LengthStream }
-  const length = headers.get('content-length')
-  const isKnown = length !== null && /^\d{1,15}$/.test(length) && !headers.has('content-encoding')
-  if (FixedLengthStream === undefined || !isKnown) return body
-  const { readable, writable } = new FixedLengthStream(Number(length))
-  body.pipeTo(writable).catch(() => undefined) // the client gets the error
-  return readable
 }
 
 /** How many milliseconds a server may wait before it reads a body for the first time. SvelteKit and Astro read at once. */

@@ -47,6 +47,7 @@ export class LoadedOverrides {
       this.#loaded = new Overrides(this.#store, this.#name, (table) => {
         this.#table = table
       })
+      this.#failedAt = undefined
       if (closed.has(this.#store)) this.#loaded.close()
       return this.#loaded
     })

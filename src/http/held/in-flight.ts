@@ -17,10 +17,10 @@ export interface Owner {
 }
 
 /**
- * How many leases are renewed at once, and how many milliseconds a renewal may hold up the next ones. A renewal takes longer the more units
- * a key has in flight: thousands at once would stop the event loop, or other calls of the store, for seconds.
+ * How many leases are renewed at once at least, and how many milliseconds a renewal may hold up the next ones. A renewal takes longer the
+ * more units a key has in flight: thousands at once would stop the event loop, or other calls of the store, for seconds.
  */
-const atOnce = 16
+const leastAtOnce = 16
 const longestRenewal = 20
 
 /** Units that were already held at the last tick of the timer. */
@@ -45,8 +45,6 @@ export class InFlight {
   /** The reservations that were made after the last tick of the timer, and their owners. */
   readonly #fresh = new Map<Reservation, Owner>()
   readonly #due = new Map<Reservation, Due>()
-  /** True while leases are being renewed, in parts. */
-  #renewing = false
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** @param lease the shortest lease of the policies, in milliseconds: units that are not renewed in this time are freed */
@@ -83,7 +81,7 @@ export class InFlight {
   }
 
   #tick(): void {
-    if (!this.#renewing) void this.#renewAll([...this.#due])
+    void this.#renewAll([...this.#due])
     for (const [reservation, owner] of this.#fresh) {
       this.#due.set(reservation, { owner: new WeakRef(owner), progress: 0, renewing: false })
     }
@@ -93,14 +91,15 @@ export class InFlight {
     this.#timer = undefined
   }
 
+  /** Renews the leases some at a time, in at most half of the time between two ticks. */
   async #renewAll(held: readonly (readonly [Reservation, Due])[]): Promise<void> {
-    this.#renewing = held.length > atOnce
+    const parts = Math.max(1, Math.floor(this.#interval / 2 / longestRenewal))
+    const atOnce = Math.max(leastAtOnce, Math.ceil(held.length / parts))
     for (let n = 0; n < held.length; n += atOnce) {
       const some = held.slice(n, n + atOnce).filter(([reservation]) => this.#due.has(reservation))
-      const renewed = Promise.all(some.map(([reservation, due]) => this.#renew(reservation, due)))
+      const renewed = Promise.allSettled(some.map(([reservation, due]) => this.#renew(reservation, due)))
       if (n + atOnce < held.length) await Promise.race([renewed.then(() => pause(0)), pause(longestRenewal)])
     }
-    this.#renewing = false
   }
 
   /**
