@@ -140,7 +140,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
 
   /**
    * The guard of a route that has a cost of its own. If this guard has already counted the request, the guard of the route gives the taken
-   * units back, and decides once more with its own cost. If this guard runs after the guard of the route, this guard does nothing.
+   * units back, and decides once more. After the guard of the route, this guard does nothing, unless the request was refused.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid
    */
   withCost(cost: Cost<Request, Response>): Guard<Request, Response> {
@@ -194,7 +194,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const before = counted.started ? counted.of(request) : undefined
     if (before === undefined) return this.#checkFirst(request, response)
     if (before === 'exempt') return true
-    if (byRoute) return this.#checkOf(before.limiter).checkAgain(before, request, response)
+    if (byRoute || before.held.refused) return this.#checkOf(before.limiter).checkAgain(before, request, response)
     return before.byRoute || this.#checkFirst(request, response)
   }
 

@@ -221,13 +221,13 @@ export class RequestCheck<Request, Response> {
       const fields = counted.add(held, this.#limiter, byRoute, before)
       attachment[before === undefined ? 'put' : 'replace'](heldUnits.decision(held), request, response)
       const goesOn = this.#respond(reservation.decision, key, request, response, fields)
-      return reservation.allowed ? admitted : goesOn
+      if (reservation.allowed) return admitted
+      return isPromise(goesOn) ? goesOn.then((admits) => held.endRefusal(admits)) : held.endRefusal(goesOn)
     }
     let reservation: MaybePromise<Reservation>
     try {
-      const mayWait = enforcement.appliesTo(key)
       const extras = this.#extrasFor(key, calendar, request, response)
-      reservation = heldUnits.reserve(key, cost, extras, mayWait, before?.held.reservation.wait ?? 0)
+      reservation = heldUnits.reserve(key, cost, extras, enforcement.appliesTo(key), before?.held.reservation.wait ?? 0)
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -244,8 +244,9 @@ export class RequestCheck<Request, Response> {
     response: Response,
   ): MaybePromise<boolean> {
     const { counted, byRoute } = this.#parts
-    const before = byRoute ? counted.of(request) : undefined
-    if (before === undefined || before === 'exempt') return this.#reserve(key, cost, calendar, request, response)
+    const before = counted.of(request)
+    const first = before === undefined || before === 'exempt' || !(byRoute || before.held.refused)
+    if (first) return this.#reserve(key, cost, calendar, request, response)
     if (!this.#parts.framework.left?.(response) && counted.keep(before, cost)) return true
     return before.held.undo().then(() => this.#reserve(key, cost, calendar, request, response, before))
   }
@@ -270,8 +271,7 @@ export class RequestCheck<Request, Response> {
       if (!enforcement.appliesTo(key)) return attachment.uncounted(request, response)
       return refusal.unavailable((error as HeadgateError).retryAfter, request, response)
     }
-    // Only the error of a store in this process is reported here. Any other error was reported when `onStoreError` chose what
-    // happens.
+    // The error of a store outside of this process was reported when `onStoreError` chose what happens.
     if (isLocal(this.#limiter.store)) events.storeFailed(error, key, request, response)
     else if (!enforcement.appliesTo(key)) return attachment.uncounted(request, response)
     throw error

@@ -1,6 +1,6 @@
 /*
- * Decides when a waiting call asks the store again for units in flight. A refusal by `concurrency` says when a unit is
- * free at the latest: when the first lease ends. Mostly a unit is released much sooner.
+ * Decides when a waiting call asks the store again. A refusal by `concurrency` says when a unit is free at the latest: when the first
+ * lease ends. Mostly a unit is released much sooner.
  *
  * After a release in this process, the queue of the key asks again at once. A release in another process is found by polling. The time
  * between two polls has a random part, so that processes do not ask at the same moment. While the store refuses, the time between two polls
@@ -10,6 +10,9 @@
  *
  * Without a pause, a busy process would take back each unit that it releases, before other processes ask. So from time to time the process
  * takes no unit until each other process has asked once. These pauses are at most 5 per cent of the time.
+ *
+ * A refusal by the other policies says exactly when a unit is free. All processes would ask at that moment, and the process nearest to the
+ * store would take each unit. So a process asks a little later, by a random time, the shorter the more often it was refused.
  */
 import type { Decision, Verdict } from '../policy/index.ts'
 import type { PacerLedger } from './pacer-ledger.ts'
@@ -22,6 +25,8 @@ const slowest = 4
  */
 const turnsOfOthers = 1
 const ownTurns = 19
+/** A process asks later than a refusal says by at most this part of the wait, and of the time that is left: 1 / `part`. */
+const part = 8
 
 export interface Polling {
   /** The shortest time between two polls, in microseconds. */
@@ -62,15 +67,19 @@ export class PollTimes {
     return 1000 * (inFlight === 0 ? retryAfter : longest(policies.filter((verdict) => !counted(verdict))))
   }
 
-  /** How long to wait after a refusal before the next request. */
-  next(decision: Decision, now: number): number {
+  /** How long to wait after a refusal before the next request. @param timeLeft how long the call may wait */
+  next(decision: Decision, now: number, timeLeft: number): number {
     const least = this.shortest(decision)
     const most = decision.retryAfter * 1000
     this.#readyAt = now + least
-    if (least === most) return least
     if (this.#units.exclusive) return most
-    const interval = this.#polling.poll * Math.min(slowest, 2 ** this.#refusals++)
-    return Math.min(most, Math.max(least, Math.ceil(interval * (1 - this.#polling.random() / 2))))
+    const { poll, random } = this.#polling
+    const refusals = this.#refusals++
+    if (least === most) {
+      const later = Math.min(least / part, poll, (timeLeft - least) / part)
+      return least + Math.floor((later * random()) / (refusals + 1))
+    }
+    return Math.min(most, Math.max(least, Math.ceil(poll * Math.min(slowest, 2 ** refusals) * (1 - random() / 2))))
   }
 
   /** The time of the next request after a release of units in this process. */

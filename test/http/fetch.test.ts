@@ -24,6 +24,54 @@ const address = () => '192.0.2.1'
 const request = (path = '/', init?: RequestInit) => new Request(`http://a${path}`, init)
 const hourly = (limit: number) => ({ policies: fixedWindow({ limit, window: '1h' }), store: stillStore().store })
 
+describe('after a refusal, the application asks another limit for the same Request', () => {
+  const fourOfSix = async (options: object = {}) => {
+    const limit = rateLimit({ ...hourly(6), address, headers: 'draft-8', ...options })
+    await limit.limiter.consume('192.0.2.1', { cost: 4 })
+    return limit
+  }
+  const remaining = async (limit: { limiter: RateLimiter }) => (await limit.limiter.peek('192.0.2.1')).remaining
+
+  test.each<[string, (limit: Awaited<ReturnType<typeof fourOfSix>>) => typeof limit]>([
+    ['the limit itself', (limit) => limit],
+    ['its cost of 1', (limit) => limit.cost(1) as typeof limit],
+  ])('%s decides again', async (_, cheaper) => {
+    for (const options of [{}, { settle: true }, { store: asyncStore(stillStore().store) }]) {
+      const limit = await fourOfSix(options)
+      const results: unknown[] = []
+      const cheap = cheaper(limit)
+      const dear = limit.cost(5)
+      for (let n = 0; n < 4; n++) {
+        const each = request()
+        expect((await dear(each)).response?.status).toBe(429)
+        const { response, apply } = await cheap(each)
+        results.push(response?.status ?? apply(new Response('short')).headers.get('ratelimit'))
+      }
+      expect(results).toEqual([expect.stringContaining('r=1'), expect.stringContaining('r=0'), 429, 429])
+      expect(await remaining(limit)).toBe(0)
+    }
+  })
+
+  test('the same cost is refused again', async () => {
+    const limit = await fourOfSix()
+    const dear = limit.cost(5)
+    const each = request()
+    for (let n = 0; n < 3; n++) expect((await dear(each)).response?.status).toBe(429)
+    expect(await remaining(limit)).toBe(2)
+  })
+
+  test('a request that refuse admits stays decided', async () => {
+    const limit = await fourOfSix({ refuse: () => true })
+    const dear = limit.cost(5)
+    const each = request()
+    for (const next of [dear, limit]) {
+      const { response, decision } = await next(each)
+      expect([response, decision?.allowed]).toEqual([undefined, false])
+    }
+    expect(await remaining(limit)).toBe(2)
+  })
+})
+
 test.each(['an error', 'a Response'])(
   'after a wrapped handler has thrown %s, the next limit holds units and counts',
   async (what) => {

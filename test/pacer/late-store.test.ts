@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fixedWindow, gcra, type PolicyLike, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
@@ -249,4 +250,60 @@ test.each([
   const drained = pacer.drain().then(() => started)
   await timeline.read()
   expect(await drained).toBe(12)
+})
+
+test.each<[string, PolicyLike | PolicyLike[]]>([
+  ['a sliding window', slidingWindow({ limit: 10, window: '1s' })],
+  ['two policies', [gcra({ limit: 10, window: '1s' }), fixedWindow({ limit: 600, window: '1m' })]],
+])('the process that is nearest to the store leaves units to the others, %s', async (_, policy) => {
+  const shared = new Map()
+  const numbers = seededRandom(7)
+  const random = () => numbers(1000) / 1000
+  const started = [2, 4, 6].map((latency) => {
+    const pacer = timeline.pacer(policy, { store: new LateStore(timeline, latency, shared), random })
+    const starts = { count: 0 }
+    const callAgain = async () => {
+      for (;;) {
+        await pacer.acquire()
+        starts.count++
+      }
+    }
+    for (let n = 0; n < 3; n++) void callAgain()
+    return starts
+  })
+  await timeline.pass(30_000)
+  const counts = started.map(({ count }) => count)
+  expect(counts.reduce((sum, count) => sum + count)).toBeGreaterThan(265) // 300 at most, and the first window of a sliding one
+  for (const count of counts) expect(count).toBeGreaterThan(40)
+})
+
+test('a call with a timeout is not late because its process leaves units to others', async () => {
+  const pacer = timeline.pacer(slidingWindow({ limit: 2, window: '1s' }), { store, random: () => 0.999 })
+  for (const name of 'AB') timeline.write(name, pacer.acquire())
+  await timeline.pass(100)
+  timeline.write('C', pacer.acquire(1, { timeout: 1440 }))
+  expect(await timeline.read()).toBe('A+20 B+40 C+1534')
+})
+
+test('a call that a hold of another process pushes out of a full queue does not come back', async () => {
+  const shared = new Map()
+  const of = (options = {}) =>
+    timeline.pacer(even, { store: new LateStore(timeline, 20, shared), name: 'p', ...options })
+  const pacer = of({ maxQueue: 2, order: 'oldest', horizon: 100 })
+  for (const name of 'ABC')
+    timeline.write(
+      name,
+      pacer.throttle(() => {}),
+    )
+  await timeline.pass(102)
+  of().hold('300ms')
+  await timeline.pass(18)
+  for (const name of 'UV')
+    timeline.write(
+      name,
+      pacer.throttle(() => {}),
+    )
+  timeline.write('drained', pacer.drain())
+  expect(await timeline.read()).toBe('A+20 B+120 C!HEADGATE_QUEUE_FULL+140 U+442 drained+542 V+542')
+  expect([pacer.waiting, pacer.running, pacer.progress.admitted]).toEqual([0, 0, 4])
 })

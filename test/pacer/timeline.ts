@@ -1,4 +1,4 @@
-import type { PolicyLike } from '../../src/index.ts'
+import type { PolicyLikes } from '../../src/index.ts'
 import { Pacer, type PacerOptions } from '../../src/pacer/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 
@@ -29,8 +29,8 @@ export class Timeline {
     return this.clock.milliseconds - this.start
   }
 
-  pacer(policy: PolicyLike, options: PacerOptions = {}): Pacer {
-    return new Pacer(policy, { clock: this.clock.now, sleeper: this.sleeper, ...options })
+  pacer(policy: PolicyLikes, options: PacerOptions = {}): Pacer {
+    return new Pacer(policy, { clock: this.clock.now, sleeper: this.sleeper, random: () => 0, ...options })
   }
 
   readonly sleeper = (milliseconds: number, wake: () => void): (() => void) => {

@@ -57,11 +57,11 @@ export class CountedRequests<Request, Response> {
 
   /**
    * Keeps the decision about a request, if the route has the same cost. So a request that has waited for its turn (`delay`) keeps the turn.
-   * Returns false if the costs differ.
+   * Returns false if the costs differ, or if the request was refused.
    */
   keep(before: CountedRequest<Request, Response>, cost: AnyCost): boolean {
     const { held } = before
-    if (JSON.stringify(held.cost) !== JSON.stringify(cost)) return false
+    if (held.refused || JSON.stringify(held.cost) !== JSON.stringify(cost)) return false
     this.#requests?.set(this.#identity(held.request), { ...before, byRoute: true })
     return true
   }

@@ -34,6 +34,8 @@ export class HeldRequest<Request, Response> implements Settles {
   release: (() => Promise<void>) | undefined
   /** True after another decision about the request has replaced this decision. */
   replaced = false
+  /** True after a refusal was made as the response. Another limit of the request, if the application asks one, then decides again. */
+  refused = false
 
   constructor(
     units: HeldReservations<Request, Response>,
@@ -55,6 +57,12 @@ export class HeldRequest<Request, Response> implements Settles {
     return this.#units.correct(this, actual)
   }
 
+  /** Notes the end of a refusal. Returns the argument. @param admits true if `refuse` admits the request after all */
+  endRefusal(admits: boolean): boolean {
+    this.refused = !admits
+    return admits
+  }
+
   /** Gives all units of the request back, because another decision about the request replaces this decision. */
   undo(): Promise<void> {
     this.replaced = true
@@ -64,10 +72,7 @@ export class HeldRequest<Request, Response> implements Settles {
   }
 }
 
-/**
- * Reserves the units of requests until their responses have ended. Needed for the options `settle`, `count` and `delay`, and for policies
- * that count units in flight (of unfinished requests). A middleware without these options and policies makes no reservations.
- */
+/** Reserves the units of requests until their responses have ended: for `settle`, `count`, `delay` and policies of units in flight. */
 export class HeldReservations<Request, Response> {
   readonly #limiter: RateLimiter
   readonly #framework: Framework<Request, Response>

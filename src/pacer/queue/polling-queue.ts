@@ -113,7 +113,7 @@ export class PollingQueue extends Queue {
     this.#stay(waiter)
     if (this.#waiters.first !== waiter) return true
     const { now } = this
-    const wait = this.#times.next(decision, now)
+    const wait = this.#times.next(decision, now, waiter.timeLeft)
     this.#requestAt(this.#freed ? this.#times.afterRelease(now) : now + wait)
     return false
   }

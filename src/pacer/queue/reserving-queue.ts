@@ -157,9 +157,9 @@ export class ReservingQueue extends Queue {
     if (!decision.allowed) {
       // A place in a full queue may have become free while the store was asked.
       const hasPlace = maxWait === 0 && decision.retryAfter < Infinity && this.maxWaitOf(waiter) > 0
-      const waits = obeyHold(this, decision) || hasPlace
-      if (here && waits) this.#wait(waiter)
-      else if (here) this.refuseBy(decision, waiter)
+      const waits = obeyHold(this, decision) || hasPlace // a hold may refuse the oldest call
+      if (waits && waiter.stage === 'requesting') this.#wait(waiter)
+      else if (!waits && here) this.refuseBy(decision, waiter)
     } else if (this.stopped) {
       this.#giveBack(tickets)
       if (here) this.#wait(waiter)
