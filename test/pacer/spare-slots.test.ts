@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fixedWindow, gcra, type PolicyLike, slidingLog, smoothBursty, tokenBucket } from '../../src/index.ts'
 import type { Pacer, PacerOptions } from '../../src/pacer/index.ts'
 import type { Ledger } from '../../src/store.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
@@ -296,3 +297,46 @@ test.each([
     expect(started).toBeGreaterThanOrEqual(29)
   },
 )
+
+describe('calls of different costs, at three times the rate', () => {
+  test.each<[string, PolicyLike, number]>([
+    ['smoothBursty', smoothBursty({ rate: 50 }), 1],
+    ['smoothBursty', smoothBursty({ rate: 50 }), 2],
+    ['a small bucket', tokenBucket({ limit: 50, window: '1s', burst: 5 }), 1],
+    ['a small bucket', tokenBucket({ limit: 50, window: '1s', burst: 5 }), 2],
+    ['a log', slidingLog({ limit: 50, window: '1s' }), 2],
+    ['a window', fixedWindow({ limit: 50, window: '1s' }), 2],
+  ])('%s: the units of calls that leave a full queue start other calls (%#)', async (_, policy, size) => {
+    const timeline = new Timeline()
+    const random = seededRandom(5)
+    const pacers = fleet(timeline, policy, size, 4, { maxQueue: 20, order: 'oldest' })
+    let units = 0
+    for (let n = 0; timeline.now < 10_000; n++) {
+      const cost = 1 + random(3)
+      pacers[n % size]?.acquire(cost).then(
+        () => (units += cost),
+        () => {},
+      )
+      await timeline.pass(13)
+    }
+    expect(units).toBeGreaterThan(380) // of 500
+    expect(units).toBeLessThanOrEqual(560)
+    // No reserved times run ahead: the next call starts soon after the calls that wait.
+    let started = false
+    void pacers[0]?.acquire().then(() => (started = true))
+    await timeline.pass(4000)
+    expect(started).toBe(true)
+  })
+
+  test('calls without a reserved time start first at a time that is spare, as far as they fit', async () => {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, bursty, 1, 10, { horizon: '500ms' }) as [Pacer]
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire(3))
+    timeline.write('B', pacer.acquire(3, { signal: controller.signal }))
+    for (const [name, cost] of Object.entries({ C: 2, D: 2, E: 1, F: 1 })) timeline.write(name, pacer.acquire(cost))
+    await timeline.pass(200)
+    controller.abort('gone')
+    expect(await timeline.read()).toBe('A+10 B!gone+200 C+310 E+310 D+610 F+810')
+  })
+})

@@ -1,9 +1,12 @@
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { LinkedList, type ListNode, type Size, Slots } from '../../common/index.ts'
-import { type CallCost, sizeOf } from '../pacer-cost.ts'
+import { type CallCost, costsIn, sizeOf, sum } from '../pacer-cost.ts'
 import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Waiter } from './waiter.ts'
+
+/** How many waiters of a queue are looked through for those that fit into a slot (reserved units). */
+const mostFitting = 100
 
 /** A time at which the store has promised to admit a cost. A slot belongs to no waiter: the first waiter at that time uses the slot. */
 export class Slot extends Task implements ListNode<Slot> {
@@ -36,6 +39,24 @@ function next({ after, size }: Slot): Slot | undefined {
   let slot = after
   while (slot !== undefined && slot.size !== size) slot = slot.after
   return slot
+}
+
+/** The first waiters whose costs together are at most this cost. */
+function fitting(cost: CallCost, queues: readonly Iterable<Waiter>[]): readonly Waiter[] {
+  const found: Waiter[] = []
+  let rest = costsIn(cost)
+  for (const queue of queues) {
+    let left = mostFitting
+    for (const waiter of queue) {
+      const after = sum(rest, -1, costsIn(waiter.cost))
+      if (Math.min(...[after].flat()) >= 0) {
+        found.push(waiter)
+        rest = after
+      }
+      if (--left === 0) break
+    }
+  }
+  return found
 }
 
 /** The future slots (promised start times) of a key, and the waiters for these slots: by priority, then in the order in which they came. */
@@ -74,28 +95,34 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
     if (this.remove(waiter)) this.#spareOneMore(waiter.size)
   }
 
-  /** Removes a slot whose time has come. Returns the waiter that uses the slot. Undefined if no waiter needs the slot. */
-  use(slot: Slot): Waiter | undefined {
+  /**
+   * Removes a slot whose time has come. Returns the waiter that uses the slot. If no waiter of its size needs the slot, returns the first
+   * waiters that fit into it together.
+   * @param unbooked waiters without a slot; undefined if no other waiter may use the slot
+   */
+  use(slot: Slot, unbooked: Iterable<Waiter> | undefined): readonly Waiter[] {
     const first = this.#spares.get(slot.size)
     let waiter = this.shift(slot.size)
     while (waiter?.stage === 'done') waiter = this.shift(slot.size)
     if (first === slot && waiter === undefined) this.#setFirst(slot.size, next(slot))
     else if (first !== undefined && waiter !== undefined && slot.order >= first.order) this.#spareOneMore(slot.size)
     this.list.remove(slot)
-    return waiter
+    if (waiter !== undefined) return [waiter]
+    return unbooked === undefined ? [] : fitting(slot.cost, [...this.waiters.values(), unbooked])
   }
 
-  /** The spare slots (start times), the last one first, except those of one size. They are no longer spare then. */
-  takeSpares(except?: Size): Slot[] {
+  /**
+   * The spare slots (start times), the last one first. They are no longer spare then.
+   * @param size only the slots behind all slots that are not spare, or that a waiter of this size can use
+   */
+  takeSpares(size?: Size): Slot[] {
     const spares: Slot[] = []
-    const kept = except === undefined ? undefined : this.#spares.get(except)
-    if (kept !== undefined) this.#spares.delete(kept.size)
     for (let slot = this.list.last; slot !== undefined && this.#spares.size > 0; slot = slot.before) {
-      const first = this.#spares.get(slot.size)
+      const first = slot.size === size ? undefined : this.#spares.get(slot.size)
+      if (first === undefined && size !== undefined) break
       if (first !== undefined) spares.push(slot)
       if (first === slot) this.#spares.delete(slot.size)
     }
-    if (kept !== undefined) this.#spares.set(kept.size, kept)
     return spares
   }
 

@@ -5,8 +5,8 @@
  * A slot is not assigned to a waiter: see src/common/slots.ts. The first waiter with the cost of a slot uses the slot, by priority, and then
  * by the time at which the waiters came. Slots of different costs cannot be exchanged without breaking a promise.
  *
- * When a waiter gives up, the next waiters of the same cost use the earlier slots. The last slot of that cost is then spare: the next call
- * of the cost uses it, or it is given back. If nobody else can book slots, all later slots move instead: see slot-compaction.ts.
+ * When a waiter gives up, the next waiters of its cost use the earlier slots, and the last slot of that cost is spare: see spare-return.ts.
+ * If nobody else can book slots, all later slots move instead: see slot-compaction.ts.
  */
 import type { Tickets } from '../../algorithms/evaluation/index.ts'
 import { isPromise } from '../../common/index.ts'
@@ -33,10 +33,7 @@ export class ReservingQueue extends Queue {
   /** The booked slots, and the waiters for these slots. */
   readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
-  /**
-   * Slots (booked start times) whose time has come but whose waiters must not start yet, because earlier calls started late. Undefined
-   * if `spacing` is `'booked'` and the store cannot fail.
-   */
+  /** Slots (start times) that have passed while earlier calls are late. Undefined with `spacing: 'booked'` and a store that cannot fail. */
   readonly #late: LateSlots | undefined
   /** Asks whether another process holds the key, before calls start at their slots. Undefined if no other process can hold the key. */
   readonly #check: HoldCheck | undefined
@@ -53,7 +50,7 @@ export class ReservingQueue extends Queue {
     this.#compaction = new SlotCompaction(this, this.#booked, this.#cancel, this.#onDue)
     const catchesUp = () => this.#check?.answers === true && this.#behind && !this.spacing?.keepsBooked
     this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart(), catchesUp)
-    this.#spares = new SpareReturn(this, this.#booked, this.#horizon, this.#cancel)
+    this.#spares = new SpareReturn(this, this.#booked, this.#unbooked, this.#horizon, this.#cancel)
   }
 
   protected get empty(): boolean {
@@ -66,7 +63,7 @@ export class ReservingQueue extends Queue {
 
   protected add(waiter: Waiter): void {
     const { stopped } = this
-    this.#spares.giveBack(waiter.size)
+    this.#spares.giveBackFor(waiter)
     const ahead = this.#unbooked.first
     if (!stopped && (ahead?.priority ?? -Infinity) < waiter.priority && this.#useSpare(waiter)) return
     const books = !stopped && this.#horizon.admits(waiter, ahead !== undefined)
@@ -152,7 +149,7 @@ export class ReservingQueue extends Queue {
   #decided(waiter: Waiter, booking: Booking, maxWait: number, sent: number | undefined): void {
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
-    const first = here && wait === 0 && this.#booked.waiters.size === 0
+    const first = here && wait === 0 && this.#booked.waiters.size === 0 && !waiter.yieldsTo(this.#unbooked.first)
     this.#horizon.answered(booking)
     if (!decision.allowed) {
       // A place in a full queue may have become free while the store was asked.
@@ -217,14 +214,16 @@ export class ReservingQueue extends Queue {
     else this.#late?.add(slot)
   }
 
-  /** Called at the time of a slot (booked units): the first waiter that still waits uses the slot. */
+  /** Called at the time of a slot (booked units): the first waiter of its cost uses the slot, or others that fit into it. */
   readonly #go = (slot: Slot): void => {
-    const waiter = this.#booked.use(slot)
-    if (waiter !== undefined) this.admit(waiter)
-    else {
-      this.#giveBack(slot.tickets)
-      this.settled()
+    const waiters = this.#booked.use(slot, this.#check?.answers ? this.#unbooked : undefined)
+    for (const waiter of waiters) {
+      if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
+      else this.#booked.leave(waiter)
+      if (waiter.stage !== 'done') this.admit(waiter)
     }
+    if (waiters.length === 0) this.#giveBack(slot.tickets)
+    this.settled()
     if (!this.spacing?.storeFails || !this.#check?.answers || this.#behind) return
     this.spacing.storeFails = false
     this.restart()

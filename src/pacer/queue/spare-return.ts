@@ -2,8 +2,9 @@
  * Gives slots (booked start times) back that no waiter needs any more, because their waiters were aborted, have timed out, or found the
  * queue full. The last slot goes first.
  *
- * Buckets and Guava's limiters can give back only the last units in full: a slot before the booked slot of anybody would stay unused for
- * good. So these slots are kept for a moment. The next calls of the same cost use them, and need no request to the store.
+ * Stores can give back only the last units in full: a slot before the booked slot of anybody would stay unused for good. So these slots are
+ * kept for a moment, and while calls wait without a slot. The next calls of the same cost use them, and need no request to the store. At the
+ * time of a slot that is still spare, the first calls start that fit into it together.
  */
 import type { Size } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
@@ -11,6 +12,7 @@ import { mostOf } from '../pacer-cost.ts'
 import type { Task } from '../timers/index.ts'
 import type { PacerSlots, Slot } from './booked-slot.ts'
 import type { BookingHorizon } from './booking-horizon.ts'
+import type { PriorityQueue } from './priority-queue.ts'
 import type { Queue } from './queue.ts'
 import type { Waiter } from './waiter.ts'
 
@@ -24,6 +26,7 @@ const othersFor = 10_000_000
 export class SpareReturn {
   readonly #queue: Queue
   readonly #booked: PacerSlots
+  readonly #unbooked: PriorityQueue
   readonly #horizon: BookingHorizon
   readonly #giveBack: (slot: Slot) => void
   /** Until when slots are kept. */
@@ -32,9 +35,18 @@ export class SpareReturn {
   #othersUntil = 0
   /** The round trip of the last booking, in microseconds. */
   #trip = 0
+  /** True for buckets and Guava's limiters. The units of other policies come back in full, wherever the slot is. */
+  #evens = false
   #next: Task | undefined
 
-  constructor(queue: Queue, booked: PacerSlots, horizon: BookingHorizon, giveBack: (slot: Slot) => void) {
+  constructor(
+    queue: Queue,
+    booked: PacerSlots,
+    unbooked: PriorityQueue,
+    horizon: BookingHorizon,
+    giveBack: (slot: Slot) => void,
+  ) {
+    this.#unbooked = unbooked
     this.#queue = queue
     this.#booked = booked
     this.#horizon = horizon
@@ -49,7 +61,10 @@ export class SpareReturn {
     if (sent === undefined) return
     const { context, now } = this.#queue
     const policy = context.units.policies.find(({ shadow }) => !shadow)
-    if (policy === undefined || !(policy.algorithm.kind === 'bucket' || policy.algorithm.paysLater)) return
+    if (policy === undefined) return
+    const { kind, paysLater } = policy.algorithm
+    this.#evens = kind === 'bucket' || paysLater === true
+    if (!this.#evens) return
     const apart = now + wait * 1000 - this.#horizon.lastAt
     if (apart * policy.limit > 2 * mostOf(cost) * policy.window * 1000) this.#othersUntil = now + othersFor
     this.#trip = now - sent
@@ -67,6 +82,11 @@ export class SpareReturn {
     if (!this.#booked.hasSpares) return
     const { context, now } = this.#queue
     context.scheduler.remove(this.#next)
+    const { first } = this.#unbooked
+    if (this.#keptUntil <= now && first !== undefined) {
+      this.giveBackFor(first)
+      this.keep()
+    }
     if (this.#keptUntil > now) this.#next = context.scheduler.at(this.#keptUntil, this.plan)
     else {
       this.giveBack()
@@ -77,12 +97,18 @@ export class SpareReturn {
   /** Gives the slots (start times) back that no waiter needs now, and those of the next calls that leave, until a call waits again. */
   flush(): void {
     this.#keptUntil = 0
-    this.plan()
+    this.giveBack()
+    this.#queue.settled()
   }
 
-  /** Gives the slots (start times) back that no waiter needs. @param except not the slots of this size, which a call may use now */
-  giveBack(except?: Size): void {
-    const spares = this.#booked.hasSpares ? this.#booked.takeSpares(except) : []
+  /** Gives the last slots (start times) back that no waiter needs, so that a new waiter gets an earlier one. */
+  giveBackFor({ size }: Waiter): void {
+    if (this.#evens && this.#queue.now >= this.#othersUntil) this.giveBack(size)
+  }
+
+  /** Gives the slots (start times) back that no waiter needs. @param size only the last ones that a waiter of this size cannot use */
+  giveBack(size?: Size): void {
+    const spares = this.#booked.hasSpares ? this.#booked.takeSpares(size) : []
     if (spares.length === 0) return
     for (const slot of spares) this.#giveBack(slot)
     this.#horizon.cancel()
