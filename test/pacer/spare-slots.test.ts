@@ -328,6 +328,26 @@ describe('calls of different costs, at three times the rate', () => {
     expect(started).toBe(true)
   })
 
+  test.each<[string, PolicyLike]>([
+    ['smoothBursty', smoothBursty({ rate: 20 })],
+    ['a small bucket', tokenBucket({ limit: 20, window: '1s', burst: 5 })],
+  ])('%s: a refused function never comes back into a full queue', async (_, policy) => {
+    for (const seed of [1, 2, 3]) {
+      const timeline = new Timeline()
+      const random = seededRandom(seed)
+      const options = { maxQueue: 2, order: 'oldest', concurrency: 3, horizon: '100ms' } as const
+      const [pacer] = fleet(timeline, policy, 1, 4, options) as [Pacer]
+      while (timeline.now < 15_000) {
+        for (let n = 0; n < 3; n++) pacer.throttle(() => {}, { cost: 1 + random(3) }).catch(() => {})
+        await timeline.pass(10 + random(100))
+      }
+      const drained = pacer.drain()
+      await timeline.pass(60_000)
+      await drained
+      expect([pacer.waiting, pacer.running]).toEqual([0, 0])
+    }
+  })
+
   test('calls without a reserved time start first at a time that is spare, as far as they fit', async () => {
     const timeline = new Timeline()
     const [pacer] = fleet(timeline, bursty, 1, 10, { horizon: '500ms' }) as [Pacer]

@@ -64,6 +64,7 @@ export class ReservingQueue extends Queue {
   protected add(waiter: Waiter): void {
     const { stopped } = this
     this.#spares.giveBackFor(waiter)
+    if (waiter.stage === 'done') return // other calls began to wait, and this one was the oldest
     const ahead = this.#unbooked.first
     if (!stopped && (ahead?.priority ?? -Infinity) < waiter.priority && this.#useSpare(waiter)) return
     const books = !stopped && this.#horizon.admits(waiter, ahead !== undefined)
