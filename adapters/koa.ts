@@ -59,32 +59,27 @@ function matchedRoute({ matched = [], _matchedRoute, method }: Context): Partial
  */
 const keptFields = new Set<string>()
 
-/** Koa's own `onerror` of contexts, or that of the application: a context may be derived from another one, which has ours. */
-function originalOf(context: Context): Context['onerror'] {
-  let holder: Context = context
-  while (holder.onerror === onerror) holder = Object.getPrototypeOf(holder)
-  return holder.onerror
-}
-
 /**
- * Replaces Koa's `context.onerror`, which removes all response fields. This function preserves the fields that limiters have set, as
+ * Replaces Koa's `context.onerror`, which removes all response fields. The new function preserves the fields that limiters have set, as
  * other frameworks do. Fields in `error.headers` take precedence.
+ * @param original the `onerror` of Koa, of the application, or of the context from which this one is derived
  */
-function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
-  const original = originalOf(this)
-  if (!(error instanceof Error) || this.res.headersSent) {
+function keepingFields(original: Context['onerror']): Context['onerror'] {
+  return function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
+    if (!(error instanceof Error) || this.res.headersSent) {
+      original.call(this, error)
+      return
+    }
+    const own = error.headers
+    const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
+    const headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
+    // False if the error is frozen, or has `headers` that cannot be changed, as the errors of Octokit.
+    const changed = Reflect.set(error, 'headers', headers)
     original.call(this, error)
-    return
+    // Restore the original `error.headers`, because an application may throw the same error object for another request.
+    if (changed && own === undefined) Reflect.deleteProperty(error, 'headers')
+    else if (changed) Reflect.set(error, 'headers', own)
   }
-  const own = error.headers
-  const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
-  const headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
-  // False if the error is frozen, or has `headers` that cannot be changed, as the errors of Octokit.
-  const changed = Reflect.set(error, 'headers', headers)
-  original.call(this, error)
-  // Restore the original `error.headers`, because an application may throw the same error object for another request.
-  if (changed && own === undefined) Reflect.deleteProperty(error, 'headers')
-  else if (changed) Reflect.set(error, 'headers', own)
 }
 
 /** The functions that the guard (code for all frameworks) needs from Koa. The context of Koa is both the request and the response. */
@@ -104,7 +99,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
   attach(context, _response, decision) {
     context.state.rateLimit = decision
-    if (!Object.hasOwn(context, 'onerror')) context.onerror = onerror
+    if (!Object.hasOwn(context, 'onerror')) context.onerror = keepingFields(context.onerror)
   },
   attached: ({ state }) => state.rateLimit,
   headersSent: ({ res }) => res.headersSent,

@@ -84,6 +84,27 @@ test('a Koa app answers errors whose headers cannot be changed, as without a lim
   }
 })
 
+test('a Koa app may wrap onerror behind a limit', async () => {
+  const app = new Koa()
+  app.silent = true
+  const seen: unknown[] = []
+  app.use(forKoa({ policies: '9/1h', keys: () => 'ann' }))
+  app.use((context, next) => {
+    const before = context.onerror
+    context.onerror = (error) => {
+      if (error) seen.push(error.message)
+      return before.call(context, error)
+    }
+    return next()
+  })
+  app.use(() => {
+    throw new Error('boom')
+  })
+  const { url } = await serve(createServer(app.callback()))
+  const { status, headers } = await get(url)
+  expect([status, headers['x-ratelimit-limit'], seen]).toEqual([500, '9', ['boom']])
+})
+
 test.each(notErrors)('%j that was thrown is the cause of an error with a code', async (value) => {
   for (const keys of [throwing(value), rejecting(value)]) {
     const guard = createGuard(plainFramework, { policies: '1/1h', keys })
