@@ -14,14 +14,11 @@ import { type AskedCosts, type Booking, type Command, costsTaken, type OutcomeOf
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
 import type { Load } from './limiter-events.ts'
 
-/** The arguments of the call that made a reservation. */
+/** The call that made a reservation. */
 export interface ReservedCall extends AskedCosts {
   readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
-  /**
-   * The policies of the caller's plan, if an override has replaced some of these policies. `settle` accepts and ignores the names of
-   * replaced policies.
-   */
+  /** The policies of the caller's plan, if an override has replaced some of them. `settle` accepts and ignores the names of these. */
   readonly plan?: readonly Policy[] | undefined
   readonly keys: readonly string[]
   /**
@@ -57,9 +54,8 @@ export class Reservation {
   /** True if the units were taken. False if the reservation was refused. */
   readonly allowed: boolean
   /**
-   * How long to wait before you use the units, in whole milliseconds. 0 if the units are available now. Example: with `maxWait:
-   * '2s'` and a unit that is available in 200 ms, `wait` is 200. If the reservation was refused, `wait` is 0, and
-   * `decision.retryAfter` says when to try again.
+   * How long to wait before you use the units, in whole milliseconds. 0 if the units are available now, and if the reservation was refused:
+   * `decision.retryAfter` then says when to try again. With `maxWait: '2s'` and a unit that is available in 200 ms, `wait` is 200.
    */
   readonly wait: number
   /** The decision on the estimated cost. If the decision is a refusal, no units were taken. */
@@ -137,8 +133,18 @@ export class Reservation {
   async #renew(): Promise<boolean> {
     const { run, policies, keys } = this.#call
     const costs = policies.map((_, n) => (this.#holds(n) ? this.#cost(n) : 0))
-    const { decision, tickets } = await run({ verb: 'renew', keys, costs, tickets: this.#tickets })
-    if (decision.allowed) this.#tickets = tickets
+    const given = this.#tickets
+    const before = given?.slice()
+    const { decision, tickets } = await run({ verb: 'renew', keys, costs, tickets: given })
+    // A late answer to an earlier renewal has changed tickets meanwhile: this renewal did not find those units, and took further ones.
+    const late = given?.map((ticket, n) => (ticket === before?.[n] ? undefined : ticket))
+    const back = costs.map((units, n) => (late?.[n] === undefined ? 0 : -units))
+    if (back.some((units) => units < 0)) {
+      if (!decision.allowed) return this.#renew()
+      attempt(() => run({ verb: 'settle', keys, costs: back, tickets: late }))
+    }
+    // In a Redis Cluster, a refused renewal may have renewed the units in some slots.
+    if (tickets !== given) this.#tickets = given?.map((ticket, n) => tickets?.[n] ?? ticket)
     return decision.allowed
   }
 
@@ -215,10 +221,7 @@ export class Reservation {
     return !this.#released && this.#call.policies[n]?.algorithm.leases === true
   }
 
-  /**
-   * @param correction the units that a policy has to charge, or below 0 to give back; undefined if the correction is not yet known, or is
-   *   already made
-   */
+  /** @param correction the units that a policy charges, or below 0 gives back. Undefined if they are not known yet, or already charged */
   #apply(correction: (n: number) => number | undefined, releases: boolean): MaybePromise<unknown> {
     const { run, policies, keys, load } = this.#call
     const corrections = policies.map((_, n) => correction(n))
@@ -246,11 +249,9 @@ export class Reservation {
  * actual cost, whichever cost was taken. False for a call without a list.
  */
 function isUniform(policies: readonly Policy[], alternatives: Alternatives | undefined): boolean {
-  if (alternatives === undefined) return false
   const counted = ({ algorithm }: Policy) => !algorithm.punishes && !algorithm.leases
-  return alternatives.every((costs) => {
-    return new Set(costs.filter((cost, n) => cost > 0 && counted(policies[n] as Policy))).size <= 1
-  })
+  const units = (costs: readonly number[]) => costs.filter((cost, n) => cost > 0 && counted(policies[n] as Policy))
+  return alternatives?.every((costs) => new Set(units(costs)).size <= 1) ?? false
 }
 
 /** @throws HeadgateError `HEADGATE_INEXACT` if a policy could not charge the units that exceed the estimate */

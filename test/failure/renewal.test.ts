@@ -28,3 +28,31 @@ test('a renewal that the store grants after the deadline holds the units once, a
   await call.release()
   expect(await used(fixture)).toBe(0)
 })
+
+test.each([1, 4])(
+  'after a late renewal, one that found no units is repeated or given back, limit %i',
+  async (limit) => {
+    const fixture = new FailoverFixture(concurrency({ limit, lease: '10s' }), { timeout: 100, storeTimeout: 100 })
+    const { ledger, policies, store } = fixture
+    const booking = await ledger.run({ verb: 'reserve', keys: ['k'] })
+    const run: ReservedCall['run'] = (command) => ledger.run(command)
+    const call = new Reservation({ run, policies, keys: ['k'], costs: 1 }, booking)
+    await fixture.at(1000)
+    store.mode = 'hangs'
+    const first = call.renew()
+    await fixture.at(1200)
+    expect(await first).toBe(true)
+    const second = call.renew()
+    store.mode = 'up'
+    store.release()
+    await settle()
+    expect(await second).toBe(true)
+    await settle()
+    expect(await used(fixture)).toBe(1)
+    await fixture.at(9000)
+    expect([await call.renew(), await used(fixture)]).toEqual([true, 1])
+    await fixture.at(18_000)
+    await call.release()
+    expect(await used(fixture)).toBe(0)
+  },
+)

@@ -100,7 +100,8 @@ export class RedisLedger implements Ledger {
     this.#context.leases?.owe(verb, this.#plan, keys, response)
     const decision = decisionOf(this.#plan.policies, response, details)
     if ((verb !== 'reserve' && verb !== 'renew') || response.elsewhere !== undefined) return decision
-    return bookingOf(decision, response.delay, () => response.tickets as Tickets)
+    const booking = bookingOf(decision, response.delay, () => response.tickets as Tickets)
+    return verb === 'renew' ? { ...booking, tickets: response.tickets } : booking
   }
 
   async #reset(keys: readonly string[]): Promise<undefined> {

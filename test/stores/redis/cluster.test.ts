@@ -181,6 +181,29 @@ describe.each(clients)('%s', (name, client) => {
     expect(open.length).toBeGreaterThan(0)
   })
 
+  test('scopes in different slots: a renewal that one slot refuses takes no further units in the others', async () => {
+    const clock = new ManualClock()
+    const policies = [
+      concurrency({ name: 'own', scope: 'user', limit: 1, lease: '1s' }),
+      concurrency({ name: 'all', scope: 'all', limit: 5, lease: '5s' }),
+    ]
+    const store = redisStore({ client, clock: clock.now, timeout: '10s' })
+    const limiter = new RateLimiter({ name: `renewed-${name}`, policies, store })
+    const used = async () => (await limiter.peek(key)).policies.map((policy) => policy.used)
+    const key = { user: 'ann', all: 'everybody' }
+    const late = await limiter.reserve(key)
+    clock.advance(1300)
+    const next = await limiter.reserve(key)
+    for (let n = 0; n < 4; n++) {
+      expect(await late.renew()).toBe(false)
+      expect(await used()).toEqual([1, 2])
+    }
+    await late.release()
+    expect(await used()).toEqual([1, 1])
+    await next.release()
+    expect(await used()).toEqual([0, 0])
+  })
+
   test('a list of costs: keys in several slots are an error, and nothing is taken', async () => {
     const store = redisStore({ client, timeout: '10s' })
     const policies = ['own', 'pool'].map((each) => fixedWindow({ name: each, scope: each, limit: 2, window: '1h' }))

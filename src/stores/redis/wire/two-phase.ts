@@ -10,8 +10,8 @@
  *
  * No policy admits more than it allows, and a refused call has used no units when its promise resolves. Some guarantees are
  * weaker than in one step. Between the phases, the reserved units are used, so another call may be refused that would otherwise
- * be admitted. If this process or the connection fails between the phases, the units stay used. If one slot refuses a renewal,
- * the units in the other slots stay in flight until their leases end.
+ * be admitted. If this process or the connection fails between the phases, the units stay used. If one slot refuses a renewal, the
+ * reservation still holds its units in the other slots, until it is released.
  *
  * A penalty that begins when a quota is spent counts an admitted call in a third phase, because after the second phase no slot gives units
  * back. If the third phase fails in a slot, the call stays admitted, and the penalty of this slot does not count it.
@@ -57,6 +57,7 @@ export async function sendInTwoPhases(
     : allOf(sent)
   const responses = await answers.catch((error) => {
     if (takes) withdraw(send, whole, groups, sent)
+    if (verb === 'renew') for (const [n, group] of groups.entries()) sent[n]?.then(renewing(whole, group)).catch(ignore)
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
@@ -107,7 +108,16 @@ async function sendUndo(send: Send, request: ScriptRequest): Promise<ScriptRespo
 /** A function that reports the thresholds in the response of one slot, if the call gets no decision. */
 function lateIn(whole: ScriptRequest, group: SlotGroup): ScriptRequest['late'] {
   const { late } = whole
+  if (whole.verb === 'renew') return renewing(whole, group)
   return late && ((response) => late({ ...joined(whole, [group], [response], false), elsewhere: response.now }))
+}
+
+/** A function that notes the new tickets of one slot, if the renewal fails in another slot, or is late. The reservation has these tickets. */
+function renewing({ tickets }: ScriptRequest, { places }: SlotGroup): (response: ScriptResponse) => void {
+  const renewed = (tickets ?? []) as Tickets[number][]
+  return (response) => {
+    for (const [n, place] of places.entries()) renewed[place] = response.tickets?.[n] ?? renewed[place]
+  }
 }
 
 /** Cancels the reservations in the other slots of the Cluster after a slot has failed. The caller does not wait for the result. */
@@ -242,7 +252,7 @@ function joined(
     repeats: responses.every((response) => response.allowed || response.repeats),
     delay,
     reports,
-    tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
+    tickets: whole.verb === 'renew' || (allowed && whole.verb === 'reserve') ? tickets : undefined,
     lease: undefined,
     ban: ban && { ...ban, refuses: isBannable(whole.verb as DecidingVerb) },
   }
