@@ -23,10 +23,19 @@ export function logFiles({ positionals }, use) {
 }
 
 function checkLog(file) {
-  const found = statSync(file, { throwIfNoEntry: false })
+  const found = statOf(file)
   if (found === undefined)
     throw new UsageError(`There is no file ${file}.`, 'Name a log, or pipe one into the command.')
   if (found.isDirectory()) throw new UsageError(`${file} is a folder.`, 'Name a log.')
+}
+
+/** Undefined if there is no such file. A name that is too long, or a loop of links, names no file either. */
+function statOf(file) {
+  try {
+    return statSync(file)
+  } catch {
+    return undefined
+  }
 }
 
 function fieldMap(text) {

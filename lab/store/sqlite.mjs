@@ -9,15 +9,16 @@ import { limitersIn } from './limiter-of.mjs'
 export async function openSqlite(file, { prefix, table }) {
   if (!existsSync(file))
     throw new UsageError(`There is no file ${file}.`, 'Give the path that the driver of the store opens.')
-  const database = new Database(file)
+  let database
   try {
+    database = new Database(file)
     database.prepare('PRAGMA schema_version').get()
     const inspector = inspectSqlite(database, { prefix, table })
     const check = () => checkSqlite(database, inspector, table)
     const limiterOf = limitersIn(() => sqliteStore({ database, prefix, table, timeout: 5000 }))
     return { server: file, inspector, inspectorOf: () => inspector, limiterOf, check, close: () => database.close() }
   } catch (error) {
-    database.close()
+    database?.close()
     if (error.code === 'HEADGATE_OPTION') throw error
     throw new UsageError(`${file} cannot be read: ${error.message.replace(/\.$/, '')}.`, 'Check the path, and --table.')
   }

@@ -79,6 +79,7 @@ test.each([
   [['replay', madeLog, '--policy', 'ten'], "Write '100/15m', '10/1s burst 20'"],
   [['replay', madeLog, '--policy', '4 at once'], "Give a rate, such as '30/1m'."],
   [['replay', 'no.log', '--policy', '1/1m'], 'There is no file no.log. Name a log'],
+  [['replay', 'x'.repeat(300), '--policy', '1/1m'], 'Name a log'],
   [['replay', home, '--policy', '1/1m'], 'is a folder. Name a log'],
   [['replay', madeLog, 'more', '--policy', '1/1m'], 'There is no file more. Name a log'],
   [['redis', 'redis://localhost', 'top', 'key', 'more'], 'redis does not take "more".'],

@@ -339,6 +339,7 @@ describe.each(stores)('%s', (kind, url) => {
 test.concurrent.each([
   [[], 'No file is given. Write: headgate-lab sqlite limits.db top'],
   [['/nowhere/limits.db', 'top'], 'There is no file /nowhere/limits.db.'],
+  [['/', 'top'], '/ cannot be read: '],
   [[sqlitePath, 'top', '--table', 'other'], 'The file has no table other'],
   [[main, 'top'], 'cannot be read: file is not a database.'],
 ])('sqlite %j says what is right', (args, expected) => says('sqlite', args, expected))
