@@ -307,3 +307,25 @@ test('a call that a hold of another process pushes out of a full queue does not 
   expect(await timeline.read()).toBe('A+20 B+120 C!HEADGATE_QUEUE_FULL+140 U+442 drained+542 V+542')
   expect([pacer.waiting, pacer.running, pacer.progress.admitted]).toEqual([0, 0, 4])
 })
+
+test('maxQueue bounds the calls of a policy that is asked again, also while the store admits', async () => {
+  const policies = [slidingLog({ limit: 100_000, window: '1s' }), slidingLog({ limit: 100_000, window: '1m' })]
+  const pacer = timeline.pacer(policies, { store, maxQueue: 10 })
+  let [open, most, refused] = [0, 0, 0]
+  for (let n = 0; n < 900; n++) {
+    most = Math.max(most, ++open)
+    pacer.acquire().then(
+      () => open--,
+      ({ code }) => {
+        expect(code).toBe('HEADGATE_QUEUE_FULL')
+        refused++
+        open--
+      },
+    )
+    if (n % 4 === 0) await timeline.pass(20)
+  }
+  expect(most).toBeLessThanOrEqual(114) // 100 that the store may be asked about, 10 that wait, 4 new ones
+  expect(refused).toBeGreaterThan(500)
+  await timeline.read()
+  expect([open, pacer.waiting]).toEqual([0, 0])
+})

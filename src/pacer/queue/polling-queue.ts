@@ -17,13 +17,16 @@ import { Queue } from './queue.ts'
 import { obeyHold } from './shared-hold.ts'
 import type { Waiter } from './waiter.ts'
 
+/** How many calls may come during requests to the store without being counted as waiting, also if `maxQueue` is smaller. */
+const mostFresh = 100
+
 export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
   /**
-   * Waiters that came while a request to the store was pending. After the store's response, each of these waiters is admitted, or the queue
-   * checks if the waiter may wait.
+   * Waiters that came while a request to the store was pending. They are not counted as waiting until the queue knows that they have to
+   * wait, unless they are many.
    */
-  #fresh: Waiter[] = []
+  readonly #fresh = new Set<Waiter>()
   #retry: Task | undefined
   #requesting = false
   /**
@@ -50,8 +53,8 @@ export class PollingQueue extends Queue {
     waiter.stage = 'queued'
     this.#waiters.add(waiter)
     const { stopped } = this
-    if (this.#requesting) this.#fresh.push(waiter)
-    else if (this.#waiters.first === waiter && !stopped) this.#request()
+    if (this.#requesting && this.#fresh.size < Math.max(mostFresh, this.context.maxQueue)) this.#fresh.add(waiter)
+    else if (!this.#requesting && this.#waiters.first === waiter && !stopped) this.#request()
     else {
       this.#stay(waiter)
       if (stopped && !this.stopped) this.#request() // the hold has ended meanwhile
@@ -87,7 +90,9 @@ export class PollingQueue extends Queue {
     const answered = (decide: () => boolean) => {
       this.#requesting = false
       if (decide()) this.#request()
-      if (!this.#requesting) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
+      const fresh = this.#requesting ? [] : [...this.#fresh]
+      for (const each of fresh) this.#fresh.delete(each)
+      for (const each of fresh) this.#stay(each)
     }
     this.request(
       booking,
@@ -127,6 +132,7 @@ export class PollingQueue extends Queue {
   #end(waiter: Waiter, end: () => void): true {
     if (waiter.stage === 'queued') {
       this.#waiters.remove(waiter)
+      this.#fresh.delete(waiter)
       end()
     }
     return true
@@ -141,6 +147,7 @@ export class PollingQueue extends Queue {
     if (waiter.stage !== 'queued') return
     const first = this.#waiters.first === waiter
     this.#waiters.remove(waiter)
+    this.#fresh.delete(waiter)
     if (first) this.#request()
   }
 
