@@ -329,3 +329,18 @@ test('maxQueue bounds the calls of a policy that is asked again, also while the 
   await timeline.read()
   expect([open, pacer.waiting]).toEqual([0, 0])
 })
+
+test('units that were used before setRate still count when booked units are given back', async () => {
+  const pacer = timeline.pacer(slidingLog({ limit: 10, window: '1s' }), { store })
+  for (let n = 0; n < 10; n++) timeline.write('A', pacer.acquire())
+  for (let n = 0; n < 5; n++) timeline.write('B', pacer.acquire())
+  await timeline.pass(150)
+  pacer.setRate(5)
+  timeline.write('C', pacer.acquire())
+  await timeline.pass(50)
+  pacer.hold(100)
+  await timeline.read()
+  expect(timeline.events.filter((event) => !event.startsWith('A')).map((event) => Number(event.slice(2)))).toEqual([
+    1020, 1020, 1020, 1020, 1020, 2020,
+  ])
+})

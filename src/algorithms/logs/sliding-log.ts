@@ -185,12 +185,18 @@ export class SlidingLog extends Algorithm {
     return from.kind === this.kind && from.span === this.span
   }
 
-  /** Multiplies the units by `times / per`, and does not change the times. Removes the oldest units above the limit. */
+  /**
+   * Multiplies the units by `times / per`, and does not change the times. Removes the oldest units above the limit, except booked units: they
+   * may be given back, and the units that were used before still count then.
+   */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
     if (times !== per) s[i + 4] = 0
-    if ((s[i + 2] as number) > 0) keepNewest(s, i, this.limit)
+    const end = s[i + 2] as number
+    if (end === 0) return
+    const booked = totalOf(s, i, end - 1) - totalOf(s, i, firstAbove(s, i + header, s[i + 1] as number, end, at) - 1)
+    keepNewest(s, i, this.limit + booked)
   }
 
   /** Merges two logs to one entry, with the newest time and the larger sum, because all entries together could be too many. */

@@ -3,6 +3,7 @@ import { Redis as Valkey } from 'iovalkey'
 import { createClient, createClientPool } from 'redis'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
+  type Clock,
   type Decision,
   fixedWindow,
   memoryStore,
@@ -14,6 +15,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.ts'
+import type { Booking, Ledger } from '../../../src/store.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { startProxy } from '../../support/tcp-proxy.ts'
@@ -699,4 +701,34 @@ describe('options', () => {
   ])('%j throws with the fix', (options, message) => {
     expect(() => redisStore({ client, ...options } as RedisStoreOptions)).toThrow(message)
   })
+})
+
+test('a log whose limit falls while units are booked ahead forgets no used unit, as in memory', async () => {
+  const seen = await Promise.all(
+    [
+      memoryStore,
+      (options: { clock: Clock }) => redisStore({ client, ttlMargin: '1d', timeout: '10s', ...options }),
+    ].map(async (storeOf) => {
+      const clock = new ManualClock()
+      const store = storeOf({ clock: clock.now })
+      const open = (limit: number, joins?: Ledger) =>
+        store.open(
+          { name: 'l', scopes: ['default'], onChange: 'retune', policies: [slidingLog({ limit, window: '1s' })] },
+          joins,
+        )
+      const higher = open(10)
+      const booked: Booking[] = []
+      for (let call = 0; call < 13; call++) {
+        booked.push(await higher.run({ verb: 'reserve', keys: ['k'], maxWait: Infinity }))
+        clock.advance(1)
+      }
+      const lower = open(5, higher)
+      const next = await lower.run({ verb: 'reserve', keys: ['k'], maxWait: Infinity })
+      for (const { tickets } of booked.slice(10)) await lower.run({ verb: 'settle', keys: ['k'], costs: [-1], tickets })
+      const { policies } = await lower.run({ verb: 'peek', keys: ['k'] })
+      return [next.decision.allowed, next.wait, policies[0]?.used]
+    }),
+  )
+  expect(seen[1]).toEqual(seen[0])
+  expect(seen[0]).toEqual([true, 995, 6])
 })

@@ -145,7 +145,7 @@ ${otherLogEntries}
       advance(p, s, at)
       scale(s, times, per)
       if times ~= per then s[5] = 0 end
-      if s[3] > 0 then keepNewest(s, p.limit) end
+      if s[3] > 0 then keepNewest(s, p.limit + totalOf(s, s[3] - 1) - totalOf(s, firstAfter(s, at) - 1)) end
     end
   end)
 end
