@@ -320,7 +320,7 @@ test('the leases of many requests are renewed some at a time, so that other call
     }
     return { run: run as typeof ledger.run }
   })
-  const guard = createGuard(plainFramework, { policies: '500 at once lease 900ms', keys, store })
+  const guard = createGuard(plainFramework, { policies: '500 at once lease 1200ms', keys, store })
   const responses = Array.from({ length: 200 }, () => new PlainResponse())
   for (const response of responses) expect(await guard.check({}, response)).toBe(true)
   await vi.waitFor(() => expect(renewed).toBeGreaterThanOrEqual(200), { timeout: 2000 })

@@ -23,6 +23,9 @@ export interface Owner {
 const leastAtOnce = 16
 const longestRenewal = 20
 
+/** How often the timer ticks in a lease. One renewal may fail: if the first one comes at half of the lease, the next one is still in time. */
+const ticks = 4
+
 /** Units that were already held at the last tick of the timer. */
 interface Due {
   readonly owner: WeakRef<Owner>
@@ -34,10 +37,9 @@ interface Due {
 /**
  * Holds units in flight under `concurrency` policies, from the admission of a request until its response has ended.
  *
- * All requests share one timer (in Cloudflare Workers, each request has its own timer). A timer ticks three times during the
- * shortest lease of the policies. A tick renews the units that were already held at the previous tick. So a short request needs no
- * renewal, and at least a third of a lease is always left. If the number from `Owner.progress` has not grown, the units are not
- * renewed, and their lease ends.
+ * All requests share one timer (in Cloudflare Workers, each request has its own timer). A tick renews the units that were already held at the
+ * previous tick, so a short request needs no renewal. If the number from `Owner.progress` has not grown, the units are not renewed, and their
+ * lease ends.
  */
 export class InFlight {
   readonly #lease: number
@@ -50,7 +52,7 @@ export class InFlight {
   /** @param lease the shortest lease of the policies, in milliseconds: units that are not renewed in this time are freed */
   constructor(lease: number) {
     this.#lease = lease
-    this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
+    this.#interval = Math.min(Math.ceil(lease / ticks), longestSleep)
   }
 
   /** Makes the object that holds units for these policies. Undefined if no policy counts units in flight (of unfinished requests). */

@@ -3,7 +3,7 @@ import type { PacerContext } from '../pacer-context.ts'
 import { Task } from '../timers/index.ts'
 
 /** How often the units of a running function are renewed within one lease. Two renewals may fail before the lease ends. */
-const renewalsPerLease = 3
+const renewalsPerLease = 4
 
 /** The units in flight of a function: renewed while the function runs, and released when it has ended. */
 export class RunLease extends Task {
