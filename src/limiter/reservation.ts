@@ -136,10 +136,11 @@ export class Reservation {
     const given = this.#tickets
     const before = given?.slice()
     const { decision, tickets } = await run({ verb: 'renew', keys, costs, tickets: given })
-    // A late answer to an earlier renewal has changed tickets meanwhile: this renewal did not find those units, and took further ones.
+    // A late answer to an earlier renewal has changed tickets meanwhile: this renewal did not find those units, and took further ones. If
+    // `tickets` are those given, the store has not answered this renewal.
     const late = given?.map((ticket, n) => (ticket === before?.[n] ? undefined : ticket))
     const back = costs.map((units, n) => (late?.[n] === undefined ? 0 : -units))
-    if (back.some((units) => units < 0)) {
+    if (tickets !== given && back.some((units) => units < 0)) {
       if (!decision.allowed) return this.#renew()
       attempt(() => run({ verb: 'settle', keys, costs: back, tickets: late }))
     }

@@ -14,7 +14,7 @@ import {
   openLedger,
   type Verb,
 } from '../stores/contract/index.ts'
-import { type CallCost, costsIn } from './pacer-cost.ts'
+import { type CallCost, costsIn, sum } from './pacer-cost.ts'
 
 /** The longest wait for which a slot (start time of a call) is booked, in microseconds. */
 const longestWait = longestWindow * 1000
@@ -123,9 +123,20 @@ export class PacerLedger {
     return this.#run({ verb: 'reserve', keys, ...terms })
   }
 
-  /** Gives all booked units back. If the store fails, the units stay used, so the pacer admits less than the policy, never more. */
-  giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
-    return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
+  /**
+   * Gives booked units back. If the store fails, the units stay used, so the pacer admits less than the policy, never more.
+   * @param users the calls that use some of these units
+   */
+  giveBack(
+    keys: readonly string[],
+    tickets: Tickets | undefined,
+    users: readonly { readonly cost: CallCost }[] = [],
+  ): MaybePromise<unknown> {
+    if (tickets === undefined) return undefined
+    const used = users.reduce<Costs>((units, { cost }) => sum(units, 1, costsIn(cost)), 0)
+    const usedOf = (n: number) => (typeof used === 'number' ? used : (used[n] as number))
+    const costs = unitsBack(tickets).map((units, n) => Math.min(0, units + usedOf(n)))
+    return costs.some((units) => units < 0) ? this.#settling({ verb: 'settle', keys, costs, tickets }) : undefined
   }
 
   reset(keys: readonly string[]): MaybePromise<void> {

@@ -56,3 +56,18 @@ test.each([1, 4])(
     expect(await used(fixture)).toBe(0)
   },
 )
+
+test('a renewal that the store has not answered gives nothing back, though an earlier answer came meanwhile', async () => {
+  const { ledger, policies } = new FailoverFixture(concurrency({ limit: 1, lease: '10s' }))
+  const booking = await ledger.run({ verb: 'reserve', keys: ['k'] })
+  const later = await ledger.run({ verb: 'renew', keys: ['k'], costs: [1], tickets: booking.tickets })
+  const sent: string[] = []
+  const run = ((command: { verb: string; tickets: unknown[] }) => {
+    sent.push(command.verb)
+    Object.assign(command.tickets, later.tickets)
+    return { decision: booking.decision, wait: 0, tickets: command.tickets }
+  }) as unknown as ReservedCall['run']
+  const call = new Reservation({ run, policies, keys: ['k'], costs: 1 }, booking)
+  expect(await call.renew()).toBe(true)
+  expect(sent).toEqual(['renew'])
+})

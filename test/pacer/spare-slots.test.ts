@@ -360,3 +360,39 @@ describe('calls of different costs, at three times the rate', () => {
     expect(await timeline.read()).toBe('A+10 B!gone+200 C+310 E+310 D+610 F+810')
   })
 })
+
+describe('a log or a window, after a large call was aborted behind which others wait', () => {
+  test.each([
+    ['a log', slidingLog({ limit: 10, window: '1m' })],
+    ['a window', fixedWindow({ limit: 10, window: '1m' })],
+  ])('%s: the units that nobody uses at its time come back', async (_, policy) => {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, policy, 1, 10) as [Pacer]
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire(10))
+    timeline.write('C', pacer.acquire(10, { signal: controller.signal }))
+    timeline.write('B', pacer.acquire(1))
+    await timeline.pass(2000)
+    controller.abort('gone')
+    await timeline.pass(60_000)
+    timeline.events.length = 0
+    for (const name of 'DE') timeline.write(name, pacer.acquire(1))
+    expect(await timeline.read()).toBe('D+62010 E+62020')
+  })
+
+  test('the others do not wait for its time if units are free before', async () => {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, slidingLog({ limit: 10, window: '1m' }), 1, 10) as [Pacer]
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire(5))
+    await timeline.pass(30_000)
+    timeline.write('A', pacer.acquire(5))
+    timeline.write('C', pacer.acquire(10, { signal: controller.signal }))
+    for (const name of 'BBB') timeline.write(name, pacer.acquire(1))
+    await timeline.pass(3000)
+    controller.abort('gone')
+    const starts = (await timeline.read()).split(' ').filter((event) => event.startsWith('B'))
+    expect(starts).toHaveLength(3)
+    for (const start of starts) expect(Number(start.slice(2))).toBeLessThanOrEqual(62_000)
+  })
+})

@@ -114,12 +114,13 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
   /**
    * The spare slots (start times), the last one first. They are no longer spare then.
    * @param size only the slots behind all slots that are not spare, or that a waiter of this size can use
+   * @param after only the slots after this time, in microseconds
    */
-  takeSpares(size?: Size): Slot[] {
+  takeSpares(size?: Size, after = 0): Slot[] {
     const spares: Slot[] = []
     for (let slot = this.list.last; slot !== undefined && this.#spares.size > 0; slot = slot.before) {
       const first = slot.size === size ? undefined : this.#spares.get(slot.size)
-      if (first === undefined && size !== undefined) break
+      if (slot.at <= after || (first === undefined && size !== undefined)) break
       if (first !== undefined) spares.push(slot)
       if (first === slot) this.#spares.delete(slot.size)
     }

@@ -223,7 +223,7 @@ export class ReservingQueue extends Queue {
       else this.#booked.leave(waiter)
       if (waiter.stage !== 'done') this.admit(waiter)
     }
-    if (waiters.length === 0) this.#giveBack(slot.tickets)
+    if (waiters[0]?.size !== slot.size) this.#giveBack(slot.tickets, waiters)
     this.settled()
     if (!this.spacing?.storeFails || !this.#check?.answers || this.#behind) return
     this.spacing.storeFails = false
@@ -252,8 +252,8 @@ export class ReservingQueue extends Queue {
     this.#giveBack(slot.tickets)
   }
 
-  #giveBack(tickets: Tickets | undefined): void {
-    void this.context.units.giveBack(this.keys, tickets)
+  #giveBack(tickets: Tickets | undefined, users: readonly Waiter[] = []): void {
+    void this.context.units.giveBack(this.keys, tickets, users)
   }
 
   /** Gives all slots (booked units) back, the last one first: limiters like Guava's give units back in full only for the last booking. */

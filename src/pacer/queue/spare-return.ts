@@ -103,12 +103,14 @@ export class SpareReturn {
 
   /** Gives the last slots (start times) back that no waiter needs, so that a new waiter gets an earlier one. */
   giveBackFor({ size }: Waiter): void {
-    if (this.#evens && this.#queue.now >= this.#othersUntil) this.giveBack(size)
+    const { context, now } = this.#queue
+    const isAlone = this.#evens && now >= this.#othersUntil
+    this.giveBack(size, isAlone ? now : now + 2 * context.horizon)
   }
 
   /** Gives the slots (start times) back that no waiter needs. @param size only the last ones that a waiter of this size cannot use */
-  giveBack(size?: Size): void {
-    const spares = this.#booked.hasSpares ? this.#booked.takeSpares(size) : []
+  giveBack(size?: Size, after?: number): void {
+    const spares = this.#booked.hasSpares ? this.#booked.takeSpares(size, after) : []
     if (spares.length === 0) return
     for (const slot of spares) this.#giveBack(slot)
     this.#horizon.cancel()
