@@ -55,11 +55,11 @@ function listened(connection: Emitter, type: string): Set<() => void> {
   return watching
 }
 
-/** The most messages of a client that may wait for the store at once, as with `limitMessages`. */
+/** The most messages of a connection that may wait for the store at once, as with `limitMessages`. */
 const mostWaiting = 1000
 
-/** How many messages of each client wait for the store. */
-const waiting = new WeakMap<Emitter, { messages: number }>()
+/** How many messages of each connection wait for the store. With socket.io, a client may leave a namespace and join it again. */
+const waiting = new WeakMap<object, { messages: number }>()
 
 /**
  * How many messages of the client of this call wait for the store. Undefined if the call is no message of a gateway: the connection of a
@@ -67,8 +67,9 @@ const waiting = new WeakMap<Emitter, { messages: number }>()
  */
 export function waitingMessages(context: ExecutionContext): { messages: number } | undefined {
   if (context.getType<string>() !== 'ws') return undefined
-  const connection = connectionOf(context)
-  return connection && getOrInsert(waiting, connection, () => ({ messages: 0 }))
+  const client = connectionOf(context)
+  const connection = nested(client, 'conn') ?? client
+  return isObject(connection) ? getOrInsert(waiting, connection, () => ({ messages: 0 })) : undefined
 }
 
 /**

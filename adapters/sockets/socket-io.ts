@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../src/common/index.ts'
 import type { MessageLimit } from './message-limit.ts'
 import type { MessageOptions } from './message-options.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
@@ -18,7 +19,7 @@ export interface SocketIoOptions extends MessageOptions<SocketIoMessage> {
 export interface SocketIoLike {
   readonly connected: boolean
   /** The connection to the client. The client's sockets for all namespaces share this connection. */
-  readonly conn: { once(name: 'close', listener: () => void): unknown }
+  readonly conn: { once(name: 'close', listener: () => void): unknown; close?(): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
   readonly volatile?: { emit(name: 'rate_limited', notice: object): unknown }
@@ -127,5 +128,17 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
       next(error)
     })
   })
-  socket.on('disconnect', () => limit.end(() => {}, false))
+  socket.on('disconnect', () => {
+    const left = getOrInsert(leftLimits, socket.conn, () => new Set())
+    left.add(limit)
+    limit.end(() => left.delete(limit), false)
+    // A client may leave a namespace and join it again, on one connection, while its messages wait for the store.
+    if ([...left].reduce((sum, { waiting }) => sum + waiting, 0) >= mostLeft) socket.conn.close?.()
+  })
 }
+
+/** The most messages of a connection that may wait for the store after their sockets have left. */
+const mostLeft = 1000
+
+/** For each connection, the limits of the sockets that have left while messages wait for the store. */
+const leftLimits = new WeakMap<object, Set<MessageLimit<SocketIoMessage>>>()

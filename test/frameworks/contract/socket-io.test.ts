@@ -6,7 +6,7 @@ import { io, type Socket } from 'socket.io-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { limitMessages, type SocketIoOptions } from '../../../adapters/sockets/index.ts'
 import { memoryStore, RateLimiter } from '../../../src/index.ts'
-import { ManualClock } from '../../../src/testing/index.ts'
+import { faultyStore, ManualClock } from '../../../src/testing/index.ts'
 import { asyncStore } from '../../support/async-store.ts'
 import { describeMessages } from '../../support/socket-contract.ts'
 import { socketIoLibrary } from './socket-io-library.ts'
@@ -40,6 +40,7 @@ async function clientOf(connected: (socket: ServerSocket) => void, options: obje
   await once(http, 'listening')
   const server = new Server(http, options)
   server.on('connection', connected)
+  server.of('/other')
   const client = io(`http://127.0.0.1:${(http.address() as AddressInfo).port}`, { transports: ['websocket'] })
   onTestFinished(async () => {
     client.disconnect()
@@ -203,3 +204,29 @@ test('messages that were delivered leave room: 25 MB in all, 5 MB at a time', as
   }
   expect(heard).toEqual(Array.from({ length: 50 }, (_, n) => n))
 }, 60_000)
+
+test('a client that leaves a namespace again and again while its messages wait for the store is disconnected', async () => {
+  const store = faultyStore(memoryStore())
+  const limiter = new RateLimiter({ policies: '5/1h', store, storeTimeout: '1m' })
+  store.fail('partition')
+  let joined = 0
+  const client = await clientOf((socket) => {
+    joined++
+    limitMessages(socket, limiter, { overLimit: 'drop' })
+  })
+  const other = client.io.socket('/other', {}).connect() // keeps the connection
+  const closed = once(client.io as never, 'close')
+  let open = true
+  void closed.then(() => (open = false))
+  for (let round = 0; open && round < 20; round++) {
+    client.connect()
+    await vi.waitFor(() => expect(client.connected || !open).toBe(true))
+    for (let n = 0; n < 400; n++) client.emit('say', n)
+    client.disconnect()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  await closed
+  expect(joined).toBeLessThanOrEqual(4)
+  other.disconnect()
+  store.heal()
+})
