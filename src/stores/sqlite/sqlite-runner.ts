@@ -111,46 +111,29 @@ export class SqliteRunner {
 
   async #transact(jobs: readonly Job[]): Promise<void> {
     const startedAt = exchangeStart()
+    let transaction: SqliteTransaction | undefined
     let commits = false
     let failure: HeadgateError | undefined
     try {
       await this.#prepared()
       this.#place?.check()
-      const decided = await this.#within(async (transaction) => {
-        const { decided, saved } = await this.#decide(transaction, jobs)
-        commits = saved.length > 0
-        if (!commits) return decided
+      transaction = await this.#begin()
+      const { decided, saved } = await this.#decide(transaction, jobs)
+      commits = saved.length > 0
+      if (commits) {
         for (const job of decided) job.writes()
         await transaction.batch(saved)
         await transaction.commit()
-        return decided
-      })
+      }
       for (const job of decided) job.resolve()
     } catch (cause) {
       failure = sqliteError(cause, this.#options.timeout, commits)
       for (const job of jobs) job.reject(failure)
+    } finally {
+      transaction?.close() // rolls back what was not committed
     }
     const calls = jobs.reduce((sum, { size }) => sum + size, 0)
     exchanged('sqlite', startedAt, calls, failure)
-  }
-
-  /**
-   * Runs `work` in a transaction, which is rolled back unless `work` commits it. A statement of @libsql/client that found the file locked
-   * stays open, and blocks each commit on its connection. So `work` runs again on a new connection if its commit is blocked.
-   */
-  async #within<T>(work: (transaction: SqliteTransaction) => Promise<T>): Promise<T> {
-    const { client } = this.#options
-    for (let tries = 1; ; tries++) {
-      const transaction = await this.#begin()
-      try {
-        return await work(transaction)
-      } catch (error) {
-        if (tries > 1 || !isBusy(error) || client.reconnect === undefined) throw error
-      } finally {
-        transaction.close()
-      }
-      await client.reconnect()
-    }
   }
 
   /** Begins a transaction. Some drivers do not wait for the lock of another process, so `#begin` tries again until the timeout. */
@@ -162,6 +145,7 @@ export class SqliteRunner {
         return await client.transaction('write')
       } catch (error) {
         if (!isBusy(error)) throw error
+        await client.reconnect?.() // the statement that failed would block the commit of the next transaction
         if (monotonicClock() > end) throw error
         await new Promise((wake) => setTimeout(wake, pause))
       }
@@ -180,12 +164,15 @@ export class SqliteRunner {
   async #open(): Promise<void> {
     const { client, sql } = this.#options
     await client.execute({ sql: 'PRAGMA journal_mode = WAL', args: [] }).catch(ignore) // a server has a journal of its own
-    await this.#within(async (transaction) => {
+    const transaction = await this.#begin()
+    try {
       for (const statement of sql.create) await transaction.execute({ sql: statement, args: [] })
       const [row] = rowsOf(await transaction.execute({ sql: sql.read, args: [layoutKey] }))
       if (row?.record !== layout) throw otherLayout(sql.table, row?.record)
       await transaction.commit()
-    })
+    } finally {
+      transaction.close()
+    }
     if (client.protocol !== 'file') return // a server would return a path on the server's machine
     this.#place = new FilePlace(mainPath(rowsOf(await client.execute({ sql: listFiles, args: [] }))))
   }
