@@ -60,6 +60,17 @@ describe('after a refusal, the application asks another limit for the same Reque
     expect(await remaining(limit)).toBe(2)
   })
 
+  test('the limit decides again also if refuse has thrown', async () => {
+    const limit = await fourOfSix({
+      refuse: () => {
+        throw new Error('no')
+      },
+    })
+    const each = request()
+    await expect(limit.cost(5)(each)).rejects.toThrow('no')
+    expect((await limit(each)).decision).toMatchObject({ allowed: true, remaining: 1 })
+  })
+
   test('a request that refuse admits stays decided', async () => {
     const limit = await fourOfSix({ refuse: () => true })
     const dear = limit.cost(5)

@@ -348,16 +348,23 @@ describe('calls of different costs, at three times the rate', () => {
     }
   })
 
-  test('calls without a reserved time start first at a time that is spare, as far as they fit', async () => {
+  test.each([
+    [
+      'a bucket, as far as they fit together',
+      tokenBucket({ limit: 10, window: '1s', burst: 3 }),
+      'A+10 B!gone+200 C+310 E+310 D+510 F+610',
+    ],
+    ['smoothBursty, one at a time', bursty, 'A+10 B!gone+200 C+310 D+610 E+810 F+910'],
+  ])('calls without a reserved time start first at a time that is spare: %s', async (_, policy, expected) => {
     const timeline = new Timeline()
-    const [pacer] = fleet(timeline, bursty, 1, 10, { horizon: '500ms' }) as [Pacer]
+    const [pacer] = fleet(timeline, policy, 1, 10, { horizon: '500ms' }) as [Pacer]
     const controller = new AbortController()
     timeline.write('A', pacer.acquire(3))
     timeline.write('B', pacer.acquire(3, { signal: controller.signal }))
     for (const [name, cost] of Object.entries({ C: 2, D: 2, E: 1, F: 1 })) timeline.write(name, pacer.acquire(cost))
     await timeline.pass(200)
     controller.abort('gone')
-    expect(await timeline.read()).toBe('A+10 B!gone+200 C+310 E+310 D+610 F+810')
+    expect(await timeline.read()).toBe(expected)
   })
 })
 
@@ -394,5 +401,21 @@ describe('a log or a window, after a large call was aborted behind which others 
     const starts = (await timeline.read()).split(' ').filter((event) => event.startsWith('B'))
     expect(starts).toHaveLength(3)
     for (const start of starts) expect(Number(start.slice(2))).toBeLessThanOrEqual(62_000)
+  })
+
+  test.each([
+    ['a log', slidingLog({ limit: 10, window: '1m' })],
+    ['a window', fixedWindow({ limit: 10, window: '1m' })],
+  ])('%s: small calls do not go before a large one of a higher priority', async (_, policy) => {
+    const timeline = new Timeline()
+    const [pacer] = fleet(timeline, policy, 1, 10) as [Pacer]
+    const controller = new AbortController()
+    timeline.write('A', pacer.acquire(10))
+    timeline.write('C', pacer.acquire(9, { signal: controller.signal }))
+    timeline.write('L', pacer.acquire(10, { priority: 5 }))
+    for (let n = 0; n < 9; n++) timeline.write('S', pacer.acquire(1))
+    await timeline.pass(2500)
+    controller.abort('gone')
+    expect(await timeline.read()).toMatch(/^A\+10 C!gone\+2500 L\+600\d\d$/)
   })
 })

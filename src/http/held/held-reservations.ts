@@ -34,8 +34,8 @@ export class HeldRequest<Request, Response> implements Settles {
   release: (() => Promise<void>) | undefined
   /** True after another decision about the request has replaced this decision. */
   replaced = false
-  /** True after a refusal was made as the response. Another limit of the request, if the application asks one, then decides again. */
-  refused = false
+  /** True if a refusal is the response. Another limit of the request, if the application asks one, then decides again. */
+  refused: boolean
 
   constructor(
     units: HeldReservations<Request, Response>,
@@ -47,6 +47,7 @@ export class HeldRequest<Request, Response> implements Settles {
   ) {
     this.#units = units
     this.reservation = reservation
+    this.refused = !reservation.allowed
     this.key = key
     this.cost = cost
     this.request = request

@@ -5,9 +5,6 @@ import { Task } from '../timers/index.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How many waiters of a queue are looked through for those that fit into a slot (reserved units). */
-const mostFitting = 100
-
 /** A time at which the store has promised to admit a cost. A slot belongs to no waiter: the first waiter at that time uses the slot. */
 export class Slot extends Task implements ListNode<Slot> {
   readonly cost: CallCost
@@ -41,19 +38,16 @@ function next({ after, size }: Slot): Slot | undefined {
   return slot
 }
 
-/** The first waiters whose costs together are at most this cost. */
+/** The first waiters of each queue whose costs together are at most this cost. No waiter goes before one of its queue that does not fit. */
 function fitting(cost: CallCost, queues: readonly Iterable<Waiter>[]): readonly Waiter[] {
   const found: Waiter[] = []
   let rest = costsIn(cost)
   for (const queue of queues) {
-    let left = mostFitting
     for (const waiter of queue) {
       const after = sum(rest, -1, costsIn(waiter.cost))
-      if (Math.min(...[after].flat()) >= 0) {
-        found.push(waiter)
-        rest = after
-      }
-      if (--left === 0) break
+      if (Math.min(...[after].flat()) < 0) break
+      found.push(waiter)
+      rest = after
     }
   }
   return found
@@ -66,8 +60,12 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
    */
   readonly #spares = new Map<Size, Slot>()
 
-  constructor() {
+  readonly #single: boolean
+
+  /** @param single true if only one call may start at a time, as under Guava's limiters, which admit any cost as one call */
+  constructor(single: boolean) {
     super(() => new PriorityQueue())
+    this.#single = single
   }
 
   get hasSpares(): boolean {
@@ -108,7 +106,9 @@ export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
     else if (first !== undefined && waiter !== undefined && slot.order >= first.order) this.#spareOneMore(slot.size)
     this.list.remove(slot)
     if (waiter !== undefined) return [waiter]
-    return unbooked === undefined ? [] : fitting(slot.cost, [...this.waiters.values(), unbooked])
+    if (unbooked === undefined) return []
+    const found = fitting(slot.cost, [...this.waiters.values(), unbooked])
+    return this.#single ? found.slice(0, 1) : found
   }
 
   /**

@@ -30,8 +30,7 @@ export class ReservingQueue extends Queue {
   readonly #unbooked = new PriorityQueue()
   /** Waiters for which the store has not answered yet. */
   readonly #requested = new PriorityQueue()
-  /** The booked slots, and the waiters for these slots. */
-  readonly #booked = new PacerSlots()
+  readonly #booked: PacerSlots
   readonly #horizon: BookingHorizon
   /** Slots (start times) that have passed while earlier calls are late. Undefined with `spacing: 'booked'` and a store that cannot fail. */
   readonly #late: LateSlots | undefined
@@ -43,6 +42,7 @@ export class ReservingQueue extends Queue {
 
   constructor(context: PacerContext, key: string) {
     super(context, key)
+    this.#booked = new PacerSlots(context.units.policies.some(({ algorithm }) => algorithm.paysLater))
     this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go, () => this.#check)
     const start = this.#late ? this.#start : this.#go
     this.#check = context.units.exclusive ? undefined : new HoldCheck(this, this.#booked.list, start, this.#answered)

@@ -85,6 +85,7 @@ export class SpareReturn {
     const { first } = this.#unbooked
     if (this.#keptUntil <= now && first !== undefined) {
       this.giveBackFor(first)
+      if (!this.#evens) return
       this.keep()
     }
     if (this.#keptUntil > now) this.#next = context.scheduler.at(this.#keptUntil, this.plan)
