@@ -186,7 +186,13 @@ const perform = {
       )
     const keys = found.length > 0 ? found : [{ limiter, scope, key, storeKey: `${limiter}, ${scope}: ${key}` }]
     const words = { none: '', question: `Ban for ${duration}`, done: 'Banned', field: 'banned' }
-    return change(keys, settings, words, (_storeKey, stored) => banKey(store, stored, duration, reason))
+    // Of a long key, the store has only a hash, so the names on the command line count.
+    const named = (stored) => ({
+      limiter: stored.limiter ?? limiter,
+      scope: stored.scope ?? (limiter === undefined ? undefined : scope),
+      key: stored.key ?? key,
+    })
+    return change(keys, settings, words, (_storeKey, stored) => banKey(store, named(stored), duration, reason))
   },
 
   async unban(store, settings) {
