@@ -58,7 +58,7 @@ function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Pr
   const run = async (signal?: AbortSignal) => {
     const repeatable = attempt < settings.retries && isRepeatable(request, settings.methods)
     const limited = signal === undefined ? init : { ...init, signal }
-    const send = () => fetch(repeatable && input instanceof Request ? input.clone() : input, limited)
+    const send = () => fetch((repeatable && requestIn(input)?.clone()) || input, limited)
     const outcome = await sendIfLeft(send, request, attempt, settings)
     if (outcome === undefined) return again
     const { response, retry } = outcome
@@ -158,7 +158,7 @@ interface Sent {
 
 /** True if the method or an `Idempotency-Key` allows a second send, and the body can be sent twice. */
 function isRepeatable({ input, init }: Sent, methods: ReadonlySet<string>): boolean {
-  const given = input instanceof Request ? input : undefined
+  const given = requestIn(input)
   const body: unknown = init?.body
   const streams =
     typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || body instanceof ReadableStream)
@@ -169,9 +169,14 @@ function isRepeatable({ input, init }: Sent, methods: ReadonlySet<string>): bool
 
 function signalOf({ input, init }: Sent): AbortSignal | undefined {
   if (init?.signal !== undefined) return init.signal ?? undefined
-  return input instanceof Request ? input.signal : undefined
+  return requestIn(input)?.signal
 }
 
 function urlOf(input: Input): URL {
-  return new URL(input instanceof Request ? input.url : input)
+  return new URL(requestIn(input)?.url ?? (input as string | URL))
+}
+
+/** The request, also one of another `fetch`, such as that of undici. Undefined for a URL. */
+function requestIn(input: Input): Request | undefined {
+  return typeof input === 'object' && 'method' in input ? input : undefined
 }

@@ -25,6 +25,12 @@ function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
 
 const url = 'http://localhost/'
 
+/** A request of another `fetch`, such as that of undici: it is no instance of the global class. */
+function foreign(input: string, init: RequestInit): object {
+  const { url: to, method, headers, signal } = new Request(input, init)
+  return { url: to, method, headers, signal, clone: () => foreign(input, init) }
+}
+
 describe('pacedFetch', () => {
   test('requests keep the pace', async () => {
     const { timeline, get } = site([])
@@ -110,6 +116,7 @@ describe('pacedFetch', () => {
     const requests: [RequestInit | URL, RequestInit?][] = [
       [new URL(url), init],
       [new Request(url, init) as RequestInit],
+      [foreign(url, init) as RequestInit],
     ]
     for (const [input, own] of requests) {
       const { timeline, get } = site([[429, { 'retry-after': '1' }]], options)
