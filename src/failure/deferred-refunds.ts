@@ -1,4 +1,4 @@
-import { isolatesRequests } from '#platform'
+import { isolatesRequests, realTimers } from '#platform'
 import { type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type Booking, type Command, costsTaken, type OnLate } from '../stores/contract/index.ts'
@@ -8,6 +8,9 @@ import { isUncounted, type StoreLink } from './store-link.ts'
 
 /** The most refunds that can wait until the store responds. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
+
+/** In a store with shards, after how many milliseconds to look if the key of a waiting refund has another shard, as after a failover. */
+const movedAfter = 1000
 
 /** A request that gives units of a key back to the store. */
 interface Refund {
@@ -29,6 +32,7 @@ export class DeferredRefunds {
   readonly #work = new RequestWork()
   #running = false
   #again = false
+  #timer: unknown
 
   constructor(link: StoreLink) {
     this.#link = link
@@ -79,7 +83,18 @@ export class DeferredRefunds {
   #waits({ key }: Refund): boolean {
     const failing = this.#link.parts.of([key]).find(({ doubtful }) => doubtful)
     failing?.onNextResponse(this.#start)
+    if (failing !== undefined && this.#link.parts.several && !isolatesRequests) this.#startLater()
     return failing !== undefined
+  }
+
+  #startLater(): void {
+    if (this.#timer !== undefined) return
+    const timer = realTimers.setTimeout(() => {
+      this.#timer = undefined
+      this.#start()
+    }, movedAfter)
+    timer.unref?.()
+    this.#timer = timer
   }
 
   readonly #start = (): void => {

@@ -27,6 +27,11 @@ export class StoreParts {
     this.#whole = store.traits?.shardOf === undefined ? [this.#breaker(undefined)] : undefined
   }
 
+  /** True for a store with parts (shards). */
+  get several(): boolean {
+    return this.#whole === undefined
+  }
+
   /**
    * The breakers of the parts (shards) that decide on these keys: an empty list if there are no keys. For a store without parts, the list
    * always has the store's one breaker.

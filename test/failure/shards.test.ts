@@ -1,5 +1,5 @@
 /* A store in parts (shards) that fail by themselves: each has one circuit breaker, which learns from all calls that need the part. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { fixedWindow, HeadgateError, memoryStore } from '../../src/index.ts'
 import { openLedger } from '../../src/stores/contract/open-ledger.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -17,6 +17,8 @@ function parted(names = true) {
   const exact = memoryStore({ clock: clock.now })
   let first: ReturnType<typeof exact.open> | undefined
   const down = new Set<string>()
+  const moved = new Map<string, string>()
+  const shardOf = (key: string) => moved.get(key.charAt(0)) ?? key.charAt(0)
   const asked: string[] = []
   const store = remoteStore(
     (terms) => {
@@ -26,13 +28,13 @@ function parted(names = true) {
         async run(command) {
           const keys = (command.keys ?? []) as readonly string[]
           asked.push(`${command.verb} ${keys}`)
-          const shards = [...new Set(keys.map((key) => key.charAt(0)))].filter((shard) => down.has(shard))
+          const shards = [...new Set(keys.map(shardOf))].filter((shard) => down.has(shard))
           if (shards.length === 0) return await ledger.run(command)
           throw names ? new HeadgateError('HEADGATE_STORE', 'down', { shards, uncounted: true }) : new Error('down')
         },
       }
     },
-    { shardOf: (key) => key.charAt(0) },
+    { shardOf },
   )
   const policies = scopes.map((scope) => fixedWindow({ name: scope, scope, limit: 100, window: '1h' }))
   const failure = { onStoreError: 'local', instances: 1, storeTimeout: Infinity, clock: clock.now } as const
@@ -46,7 +48,7 @@ function parted(names = true) {
   const requests = () => asked.splice(0)
   /** Another process that shares the store. */
   const exactly = exact.open({ name: 'api', policies, scopes }, first)
-  return { clock, down, requests, ledger, call, exactly }
+  return { clock, down, moved, requests, ledger, call, exactly }
 }
 
 test('five calls open the breaker of a part, whichever other parts they need', async () => {
@@ -149,5 +151,18 @@ describe('what a call spends while one of its parts fails', () => {
     ]) {
       expect(await outcome(ledger.run({ verb: 'peek', keys }))).toBe('store 93')
     }
+  })
+})
+
+test('a refund that waits for a part reaches the part to which its key has moved meanwhile', async () => {
+  const { down, moved, call, ledger } = parted()
+  const keys = ['b1', 'b2']
+  const { tickets } = await ledger.run({ verb: 'reserve', keys, costs: 5 })
+  down.add('b')
+  for (let n = 0; n < 5; n++) await call('b3', 'b4')
+  await ledger.run({ verb: 'settle', keys, costs: [-4, -4], tickets })
+  moved.set('b', 'c') // as after a failover: no response comes from the part that has failed
+  await vi.waitFor(async () => expect(await outcome(ledger.run({ verb: 'peek', keys }))).toBe('store 99'), {
+    timeout: 3000,
   })
 })
