@@ -33,6 +33,7 @@ const parts = [
   'test/{package,readme}.test.ts',
   'test/algorithms/exact-math.test.ts',
   'test/calendar/golden.test.ts',
+  'test/common/own-text.test.ts',
   'test/limiter/{alternatives-{law,model},expiring-model,thresholds}.test.ts',
   'test/overrides/stores.test.ts',
   'test/failure/flapping.test.ts',
@@ -65,8 +66,9 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Vitest leaves one core free by itself. Many tests wait for a server, so there is work for more than all of them.
-    maxWorkers: availableParallelism() + 1,
+    // Vitest leaves one core free by itself. Many tests wait for a server, so there is work for more than all of them. Those of `npm test`
+    // wait most.
+    maxWorkers: availableParallelism() + (process.env.npm_lifecycle_event === 'test' ? 2 : 1),
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
       tier('unit', ['test/**/*.test.ts'], {

@@ -272,7 +272,7 @@ test.each([
   const functions = counters(clock)
   const hit: HitStoreOptions['hit'] = synchronous ? functions.hit : async (...given) => functions.hit(...given)
   const store = hitStore({ ...functions, hit, synchronous })
-  const pacer = new Pacer(first(), { store, clock: clock.now, sleeper: clock.sleeper })
+  const pacer = new Pacer(first(), { store, clock: clock.now, sleeper: clock.sleeper, random: () => 0 })
   const [begin, starts]: [number, number[]] = [clock.now(), []]
   const calls = Array.from({ length: 7 }, () => pacer.acquire().then(() => starts.push((clock.now() - begin) / 1000)))
   await clock.pass(2500)

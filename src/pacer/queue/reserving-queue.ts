@@ -28,7 +28,6 @@ import type { Waiter } from './waiter.ts'
 export class ReservingQueue extends Queue {
   /** Waiters without a slot (start time), because the queue is stopped, or because their slots would be later than the horizon. */
   readonly #unbooked = new PriorityQueue()
-  /** Waiters for which the store has not answered yet. */
   readonly #requested = new PriorityQueue()
   readonly #booked: PacerSlots
   readonly #horizon: BookingHorizon
@@ -236,11 +235,12 @@ export class ReservingQueue extends Queue {
 
   protected remove(waiter: Waiter): void {
     if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
-    if (this.#unbooked.first === undefined) this.#horizon.cancel()
-    if (waiter.stage !== 'booked' || this.#compaction.plan()) return
-    this.#booked.leave(waiter)
     const next = this.#unbooked.first
-    if (next?.waits) this.#useSpare(next)
+    if (next === undefined) this.#horizon.cancel()
+    if (waiter.stage === 'booked' && !this.#compaction.plan()) {
+      this.#booked.leave(waiter)
+      if (next?.waits) this.#useSpare(next)
+    }
     this.#spares.plan()
   }
 
