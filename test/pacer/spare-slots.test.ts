@@ -421,14 +421,15 @@ describe('a log or a window, after a large call was aborted behind which others 
 
   test('another process gets its time as soon as nobody waits behind it', async () => {
     const timeline = new Timeline()
-    const [one, other] = fleet(timeline, slidingLog({ limit: 10, window: '1m' }), 2, 10) as [Pacer, Pacer]
+    const log = slidingLog({ limit: 10, window: '1s' })
+    const [one, other] = fleet(timeline, log, 2, 10, { horizon: '600ms' }) as [Pacer, Pacer]
     const controller = new AbortController()
     timeline.write('A', one.acquire(10))
     for (const cost of [10, 1]) one.acquire(cost, { signal: controller.signal }).catch(() => {})
-    await timeline.pass(2000)
+    await timeline.pass(200)
     controller.abort('gone')
     await timeline.pass(100)
     timeline.write('B', other.acquire(1))
-    expect(await timeline.read()).toBe('A+10 B+60010')
+    expect(await timeline.read()).toBe('A+10 B+1010')
   })
 })
