@@ -2,9 +2,10 @@
  * Gives slots (booked start times) back that no waiter needs any more, because their waiters were aborted, have timed out, or found the
  * queue full. The last slot goes first.
  *
- * Stores can give back only the last units in full: a slot before the booked slot of anybody would stay unused for good. So these slots are
- * kept for a moment, and while calls wait without a slot. The next calls of the same cost use them, and need no request to the store. At the
- * time of a slot that is still spare, the first calls start that fit into it together.
+ * Buckets and Guava's limiters can give back only the last units in full: a slot before the booked slot of anybody would stay unused for
+ * good. The units of other policies come back wherever the slot is, but nobody gets a time before a booked one. So slots are kept for a
+ * moment under buckets and Guava's limiters, and under all policies while calls wait without a slot. The next calls of the same cost use
+ * them, and need no request to the store. At the time of a slot that is still spare, the first calls start that fit into it together.
  */
 import type { Size } from '../../common/index.ts'
 import type { Booking } from '../../stores/contract/index.ts'
