@@ -39,6 +39,12 @@ type AnyListener = (...event: any[]) => void
  */
 const mostBuffered = 1000
 
+/** The most messages of a connection that may wait for the store after their sockets have left. */
+const mostLeft = 1000
+
+/** For each connection, the limits of the sockets that have left while messages wait for the store. */
+const leftLimits = new WeakMap<object, Set<MessageLimit<SocketIoMessage>>>()
+
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {
   const tell = (message: SocketIoMessage, notice: () => Notice) => {
     const acknowledge = message.at(-1)
@@ -136,9 +142,3 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     if ([...left].reduce((sum, { waiting }) => sum + waiting, 0) >= mostLeft) socket.conn.close?.()
   })
 }
-
-/** The most messages of a connection that may wait for the store after their sockets have left. */
-const mostLeft = 1000
-
-/** For each connection, the limits of the sockets that have left while messages wait for the store. */
-const leftLimits = new WeakMap<object, Set<MessageLimit<SocketIoMessage>>>()

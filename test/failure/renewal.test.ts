@@ -8,8 +8,9 @@ const used = async ({ ledger }: FailoverFixture) => {
   return policies[0]?.used
 }
 
-test('a renewal that the store grants after the deadline holds the units once, and they can be freed', async () => {
-  const fixture = new FailoverFixture(concurrency({ limit: 4, lease: '10s' }), { timeout: 100, storeTimeout: 100 })
+/** A reservation whose first renewal has timed out, at 1.2 s. The store has not answered it yet. */
+async function renewedLate(limit: number) {
+  const fixture = new FailoverFixture(concurrency({ limit, lease: '10s' }), { timeout: 100, storeTimeout: 100 })
   const { ledger, policies, store } = fixture
   const booking = await ledger.run({ verb: 'reserve', keys: ['k'] })
   const run: ReservedCall['run'] = (command) => ledger.run(command)
@@ -19,6 +20,11 @@ test('a renewal that the store grants after the deadline holds the units once, a
   const renewal = call.renew()
   await fixture.at(1200)
   expect(await renewal).toBe(true) // decided here: the units are in flight already
+  return { fixture, store, call }
+}
+
+test('a renewal that the store grants after the deadline holds the units once, and they can be freed', async () => {
+  const { fixture, store, call } = await renewedLate(4)
   store.mode = 'up'
   store.release()
   await settle()
@@ -32,16 +38,7 @@ test('a renewal that the store grants after the deadline holds the units once, a
 test.each([1, 4])(
   'after a late renewal, one that found no units is repeated or given back, limit %i',
   async (limit) => {
-    const fixture = new FailoverFixture(concurrency({ limit, lease: '10s' }), { timeout: 100, storeTimeout: 100 })
-    const { ledger, policies, store } = fixture
-    const booking = await ledger.run({ verb: 'reserve', keys: ['k'] })
-    const run: ReservedCall['run'] = (command) => ledger.run(command)
-    const call = new Reservation({ run, policies, keys: ['k'], costs: 1 }, booking)
-    await fixture.at(1000)
-    store.mode = 'hangs'
-    const first = call.renew()
-    await fixture.at(1200)
-    expect(await first).toBe(true)
+    const { fixture, store, call } = await renewedLate(limit)
     const second = call.renew()
     store.mode = 'up'
     store.release()

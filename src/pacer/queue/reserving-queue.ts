@@ -1,7 +1,6 @@
 /*
  * The queue for policies that can promise a future time. A slot (start time) is booked for every call when the call comes. So the wait of a
  * call is known from the beginning, also with several processes. Each call needs one request to the store.
- *
  * A slot is not assigned to a waiter: see src/common/slots.ts. The first waiter with the cost of a slot uses the slot, by priority, and then
  * by the time at which the waiters came. Slots of different costs cannot be exchanged without breaking a promise.
  *
@@ -28,6 +27,7 @@ import type { Waiter } from './waiter.ts'
 export class ReservingQueue extends Queue {
   /** Waiters without a slot (start time), because the queue is stopped, or because their slots would be later than the horizon. */
   readonly #unbooked = new PriorityQueue()
+  /** Waiters for which the store has not answered yet. */
   readonly #requested = new PriorityQueue()
   readonly #booked: PacerSlots
   readonly #horizon: BookingHorizon
