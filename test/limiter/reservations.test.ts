@@ -11,6 +11,7 @@ import {
   type Store,
   slidingLog,
   smoothBursty,
+  tokenBucket,
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { MapDatabase } from '../support/map-store.ts'
@@ -122,6 +123,20 @@ test.each(stores)('%s: a cancelled booking gives all back', async (_, create) =>
     await booked.cancel()
     expect(await left(limiter)).toBe(1)
   }
+})
+
+test.each(stores)('%s: an interval may begin before the time 0 of a clock', async (_, create) => {
+  const { clock, limiter } = setup(create, tokenBucket({ limit: 1, window: '1s', burst: 5, refill: 'interval' }))
+  clock.set(100_000)
+  await limiter.consume('k')
+  clock.advance(999)
+  await limiter.consume('k')
+  clock.set(500) // back by more than the tolerance, so the interval began at -499
+  await limiter.reserve('k')
+  const { allowed, retryAfter, policies } = await limiter.consume('k')
+  expect({ allowed, retryAfter, of: policies[0]?.allowed }).toEqual({ allowed: true, retryAfter: 0, of: true })
+  expect(await left(limiter)).toBe(1)
+  expect((await limiter.peek('k', { cost: 2 })).retryAfter).toBe(1)
 })
 
 test('a smooth limiter above a million a second is refused', () => {

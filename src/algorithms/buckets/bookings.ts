@@ -53,10 +53,10 @@ export class Bookings {
     return this.in(s) ? endOfSteps(s, this.#start) : s.length
   }
 
-  /** The time at which the last booked units raise the level; 0 if no units are booked for a time after `at`. */
+  /** The time at which the last booked units raise the level; `at` if no units are booked for a time after `at`. */
   until(s: Numbers, at: number): number {
     const end = s.length
-    return this.#firstBooking(s) < end && (s[end - 2] as number) > at ? (s[end - 2] as number) : 0
+    return this.#firstBooking(s) < end && (s[end - 2] as number) > at ? (s[end - 2] as number) : at
   }
 
   /** The level at `at`, if the level at `time` was `level`. Includes the units that are booked for a time up to `at`. */
@@ -272,7 +272,7 @@ export class Bookings {
    * less than with the bookings.
    */
   folded(s: Numbers, time: number, level: number, at: number): number {
-    const until = Math.max(at, this.until(s, at))
+    const until = this.until(s, at)
     return this.levelAt(s, time, level, until) + ((until - at) / this.#drain.per) * this.#drain.rate
   }
 }

@@ -107,7 +107,7 @@ export class Bucket extends DrainingBucket {
    * that was booked earlier.
    */
   #waitBehind(s: Numbers, i: number, now: number, ticks: number): number {
-    const from = Math.max(now, this.bookings.until(s, now))
+    const from = this.bookings.until(s, now)
     return from - now + this.#excessWait(this.#levelAt(s, i, from), ticks)
   }
 
@@ -191,9 +191,9 @@ export class Bucket extends DrainingBucket {
 
   #reportBookings(s: Numbers, i: number, now: number, out: Report): void {
     const until = this.bookings.until(s, now)
-    this.#reportLevel(this.#levelAt(s, i, Math.max(now, until)), out)
-    if (until > 0) out.remaining = 0
-    if (until > 0) out.reset += until - now
+    this.#reportLevel(this.#levelAt(s, i, until), out)
+    if (until > now) out.remaining = 0
+    out.reset += until - now
     out.used = Math.ceil((this.#levelAt(s, i, now) + this.bookings.ahead(s, now)) / this.weight)
   }
 

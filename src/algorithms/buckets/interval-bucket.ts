@@ -94,7 +94,7 @@ export class IntervalBucket extends DrainingBucket {
   /** The time from `start` to the start of the last interval for which units are booked, in microseconds. 0 if no units are booked. */
   #behind(s: Numbers, i: number, start: number): number {
     const base = Math.max(start, s[i + 2] as number)
-    return Math.max(0, this.bookings.until(s, base) - base)
+    return this.bookings.until(s, base) - base
   }
 
   /** The start of the interval that contains `at`. Intervals follow each other without gaps from the start that the state has. */

@@ -21,11 +21,11 @@ function makers.bookings()
     for _ = 1, 3 do remove(b, k) end
   end
 
-  -- The time at which the units of the last booking raise the level; 0 if no booking is later than \`at\`.
+  -- The time at which the units of the last booking raise the level; \`at\` if no booking is later than \`at\`.
   function bookings.lastAfter(s, at)
     local b = s.more or none
     local size = #b
-    return firstBooking(b) <= size and b[size - 1] > at and b[size - 1] or 0
+    return firstBooking(b) <= size and b[size - 1] > at and b[size - 1] or at
   end
 
   function bookings.levelAt(p, s, from, before, at)

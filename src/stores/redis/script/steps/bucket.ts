@@ -52,7 +52,7 @@ function makers.bucket()
     end
 
     function bucket.waitBehind(p, s, now, ticks)
-      local from = max(now, bookings.lastAfter(s, now))
+      local from = bookings.lastAfter(s, now)
       return from - now + excessWait(p, levelAt(p, s, from), ticks)
     end
 
@@ -135,10 +135,10 @@ function makers.bucket()
 
     function bucket.reportBookings(p, s, now)
       local last = bookings.lastAfter(s, now)
-      local level = levelAt(p, s, max(now, last))
+      local level = levelAt(p, s, last)
       local unused = p.capacity - level
       local used = ceil((levelAt(p, s, now) + bookings.ahead(s, now)) / p.weight)
-      if last > 0 then return 0, ceil(level / p.rate) + last - now, used end
+      if last > now then return 0, ceil(level / p.rate) + last - now, used end
       return unused > 0 and floor(unused / p.weight) or 0, ceil(level / p.rate), used
     end
 

@@ -77,7 +77,7 @@ function makers.intervalBucket()
 
     function behind(s, start)
       local base = max(start, s[3])
-      return max(0, bookings.lastAfter(s, base) - base)
+      return bookings.lastAfter(s, base) - base
     end
 
     function interval.fits(p, s, at, cost, delay)
