@@ -45,11 +45,11 @@ export function endOfSteps(s: Numbers | readonly number[], start: number): numbe
 }
 
 /**
- * The time of the last step (a stored call or refund). After refunds, this time may be some microseconds later than the clock. 0 if there
- * is no step.
+ * The time of the last step (a stored call or refund). After refunds, this time may be some microseconds later than the clock. -Infinity
+ * if there is no step.
  */
 export function lastStep(s: Numbers, start: number): number {
-  return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : 0
+  return s.length > start && (s[start] as number) > 0 ? (s[endOfSteps(s, start) - 2] as number) : -Infinity
 }
 
 /**

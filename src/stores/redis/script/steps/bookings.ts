@@ -92,7 +92,7 @@ function makers.bookings()
   end
 
   function lastStep(b)
-    return b[1] > 0 and b[firstBooking(b) - 2] or 0
+    return b[1] > 0 and b[firstBooking(b) - 2] or -never
   end
 
   function addStep(s, at, found, after)
