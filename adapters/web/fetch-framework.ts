@@ -247,9 +247,11 @@ export function fetchFramework<Context>(
     param: paramOf,
     cookie: cookieOf,
     route: ({ request, context }) => routeName(undefined, atOnce(own.route?.(request, context), 'route') ?? undefined),
-    attach(call, _response, decision) {
+    attach({ request }, _response, decision) {
+      request.rateLimit = decision
+    },
+    keep(call, decision) {
       call.decision = decision
-      call.request.rateLimit = decision
     },
     attached: ({ request }) => request.rateLimit,
     identity: ({ request }) => request,

@@ -24,6 +24,21 @@ const address = () => '192.0.2.1'
 const request = (path = '/', init?: RequestInit) => new Request(`http://a${path}`, init)
 const hourly = (limit: number) => ({ policies: fixedWindow({ limit, window: '1h' }), store: stillStore().store })
 
+test('the result of a limit with attach has its own decision, and after deny none', async () => {
+  const outer = rateLimit({ ...hourly(9), keys: () => 'k' })
+  const inner = rateLimit({ ...hourly(1), keys: () => 'k', attach() {} })
+  const denied = rateLimit({ ...hourly(1), address, deny: ['192.0.2.1'] })
+  const limits: unknown[] = []
+  for (let n = 0; n < 2; n++) {
+    const each = request()
+    for (const limit of [outer, inner, denied]) {
+      const { decision } = await limit(each)
+      limits.push(decision && [decision.limit, decision.allowed])
+    }
+  }
+  expect(limits).toEqual([[9, true], [1, true], undefined, [9, true], [1, false], undefined])
+})
+
 describe('after a refusal, the application asks another limit for the same Request', () => {
   const fourOfSix = async (options: object = {}) => {
     const limit = rateLimit({ ...hourly(6), address, headers: 'draft-8', ...options })

@@ -38,6 +38,7 @@ export class Attachment<Request, Response> {
   }
 
   put(decision: RequestDecision, request: Request, response: Response): void {
+    this.#framework.keep?.(request, decision)
     if (this.#attach !== undefined) {
       atOnce<unknown>(this.#attach(decision, request, response), 'attach')
       return
