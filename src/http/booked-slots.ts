@@ -2,7 +2,9 @@
  * The requests that wait because of the option `delay`. src/common/slots.ts explains how they use booked times (slots).
  *
  * If a client disconnects, one slot becomes unused, and the slot that was booked last is refunded. While the store has not answered
- * a request of the queue, it is not known which slot was booked last, so the refund waits for the answer.
+ * a request of the queue, it is not known which slot was booked last, so the refund waits for the answer. A refund takes as long as an
+ * answer, and a slot that is booked meanwhile would be behind a gap. So on an asynchronous store, unused slots are refunded when no request
+ * of the queue waits any more, and a request that the store refuses uses an unused slot, if there is one.
  */
 
 import { isolatesRequests } from '#platform'
@@ -37,6 +39,10 @@ class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
   spare = 0
   /** How many requests wait for an answer of the store. */
   asking = 0
+  /** True if the store is asynchronous. */
+  asked = false
+  /** The reservations of the slots in the list. */
+  readonly booked = new WeakSet<Reservation>()
 
   constructor() {
     super(() => new LinkedList())
@@ -60,10 +66,22 @@ export class BookedSlots {
     const name = nameOf(key, cost)
     const queue = this.#queueOf(name)
     queue.asking++
+    queue.asked = true
     return (waits) => {
       queue.asking--
       if (!waits) this.#tidy(name, queue)
     }
+  }
+
+  /**
+   * Takes an unused slot (a booked time) for a request that the store has refused. Returns a reservation to pass to `wait` in the same
+   * turn of the event loop. Undefined if no slot is unused.
+   */
+  takeSpare(key: Key, cost: AnyCost): Reservation | undefined {
+    const queue = this.#queues.get(nameOf(key, cost))
+    if (queue === undefined || queue.spare === 0) return undefined
+    queue.spare--
+    return queue.list.last?.booked.reservation
   }
 
   /**
@@ -76,13 +94,19 @@ export class BookedSlots {
     return new Promise((end) => {
       const size = nameOf(booked.key, booked.cost)
       const queue = this.#queueOf(size)
-      const timer = setTimeout(() => this.#go(queue, slot), booked.reservation.wait)
-      const slot: Slot = { size, booked, timer, before: undefined, after: undefined }
       const waiting: Waiting = { size, end, before: undefined, after: undefined }
-      queue.add(slot, waiting)
+      if (!queue.booked.has(booked.reservation)) queue.list.add(this.#slotOf(queue, size, booked))
+      queue.addWaiter(waiting)
       onEnd(() => this.#leave(queue, waiting))
       this.#tidy(size, queue)
     })
+  }
+
+  #slotOf(queue: SlotQueue, size: string, booked: Booked): Slot {
+    queue.booked.add(booked.reservation)
+    const timer = setTimeout(() => this.#go(queue, slot), booked.reservation.wait)
+    const slot: Slot = { size, booked, timer, before: undefined, after: undefined }
+    return slot
   }
 
   #queueOf(name: string): SlotQueue {
@@ -117,7 +141,7 @@ export class BookedSlots {
    * nothing while the store has not answered a request of the queue.
    */
   #tidy(name: string, queue: SlotQueue): void {
-    if (queue.asking > 0) return
+    if (queue.asking > 0 || (queue.asked && queue.waiters.size > 0)) return
     for (; queue.spare > 0; queue.spare--) {
       const last = queue.list.last as Slot
       queue.list.remove(last)

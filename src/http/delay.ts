@@ -36,6 +36,8 @@ export class Delay {
    */
   readonly #scope: string
   readonly #slots = new BookedSlots()
+  /** True if a refused request may use the slot (a booked time) of a client that has disconnected: no refusal counts. */
+  readonly #reuses: boolean
   /** How many places in the queue each key has now. A key without a place is removed. */
   readonly #held = new Map<string, number>()
   #free: number
@@ -59,6 +61,7 @@ export class Delay {
       )
     }
     this.#scope = booked.scope
+    this.#reuses = !booked.countRefused && policies.every(({ algorithm }) => !algorithm.punishes)
   }
 
   /**
@@ -118,13 +121,27 @@ export class Delay {
   }
 
   /**
-   * Waits for a slot (a booked time) of the key, then frees the request's place in the queue. Resolves to the reservation of the slot that
-   * the request uses, or to undefined if the client disconnected.
+   * What a request does instead of being refused: it uses the slot (a booked time) of a client that has disconnected, if there is one. A
+   * refusal by a ban, by a penalty or under an override stays a refusal, and so does a refusal that counts.
+   */
+  insteadOf(refused: Reservation, key: Key, cost: AnyCost): Reservation {
+    const { ban, override } = refused.decision
+    if (!this.#reuses || ban !== undefined || override !== undefined) return refused
+    return this.#slots.takeSpare(key, cost) ?? refused
+  }
+
+  /**
+   * Waits for a slot (a booked time) of the key. Resolves to the reservation of the slot that the request uses, or to undefined if the
+   * client disconnected. The place in the queue is free when the slot was used or refunded.
    * @param onEnd calls its argument when the response has ended
    */
-  async pause(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
-    const reservation = await this.#slots.wait(booked, onEnd)
-    this.leave(booked.key)
+  async pause({ giveBack, ...booked }: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
+    const refund = () => {
+      this.leave(booked.key)
+      giveBack()
+    }
+    const reservation = await this.#slots.wait({ ...booked, giveBack: refund }, onEnd)
+    if (reservation !== undefined) this.leave(booked.key)
     return reservation
   }
 }

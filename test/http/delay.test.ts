@@ -85,6 +85,56 @@ contract((app, lacks) => {
     expect(handled()).toBe(1)
   })
 
+  test('on an asynchronous store, a refused request uses the time of a client that left, but not during a ban', async () => {
+    const limiter = new RateLimiter({ policies, store: asyncStore(stillStore().store) })
+    const { url, handled } = await app({ limiter, keys, delay: { max: '2s' } })
+    await limiter.consume('k')
+    const leave = signal()
+    const gone = hangUp(url, leave.promise)
+    await until(() => vi.getTimerCount() === 1)
+    const second = start(url)
+    await until(() => vi.getTimerCount() === 2)
+    leave.give()
+    await gone
+    await until(() => true)
+    expect((await limiter.peek('k')).retryAfter).toBe(3000) // a gap before the second would help nobody
+    await limiter.ban('k', '1h')
+    const banned = start(url)
+    await until(() => banned.status === 429)
+    await limiter.unban('k')
+    const third = start(url)
+    await until(() => limiter.load.waiting === 2)
+    vi.advanceTimersByTime(1000)
+    await until(() => second.status === 200)
+    const fourth = start(url)
+    await until(() => fourth.status === 429)
+    expect([third.status, handled()]).toEqual([0, 1])
+    vi.advanceTimersByTime(1000)
+    await until(() => third.status === 200)
+  })
+
+  test('on an asynchronous store, clients that left keep no more places than the queue has', async () => {
+    const limiter = new RateLimiter({ policies, store: asyncStore(stillStore().store) })
+    const { url } = await app({ limiter, keys, delay: { max: '1h', queue: 8 } })
+    await limiter.consume('k')
+    const waits = signal()
+    const waiting = [hangUp(url, waits.promise)]
+    await until(() => vi.getTimerCount() === 1)
+    for (let n = 0; n < 5; n++) {
+      const leave = signal()
+      const gone = hangUp(url, leave.promise)
+      await until(() => vi.getTimerCount() === 2)
+      leave.give()
+      await gone
+    }
+    expect((await limiter.peek('k')).retryAfter).toBe(3000)
+    waits.give()
+    await Promise.all(waiting)
+    await until(() => vi.getTimerCount() === 0)
+    await until(() => true)
+    expect((await limiter.peek('k')).retryAfter).toBe(1000)
+  })
+
   test('a request that moved up settles the units of the time that it used', async () => {
     const limiter = new RateLimiter({ policies, store: stillStore().store })
     const { url } = await app(

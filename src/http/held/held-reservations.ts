@@ -127,31 +127,34 @@ export class HeldReservations<Request, Response> {
   /** Reserves units, with a place in the queue of `delay`. If the request need not wait, its place becomes free immediately. */
   #reserveLater(delay: Delay, key: Key, cost: AnyCost, extras: CallExtras, waited: number): MaybePromise<Reservation> {
     const maxWait = delay.enter(key, waited)
-    if (maxWait === 0) return book(this.#limiter, key, cost, 0, extras)
+    const hasPlace = maxWait > 0
     let waits = false
     try {
       const reservation = book(this.#limiter, key, cost, maxWait, extras)
       waits = isPromise(reservation) || reservation.wait > 0
-      return isPromise(reservation) ? this.#reserved(delay, reservation, key, delay.ask(key, cost)) : reservation
+      return isPromise(reservation) ? this.#reserved(delay, reservation, { key, cost, waited, hasPlace }) : reservation
     } finally {
-      if (!waits) delay.leave(key)
+      if (hasPlace && !waits) delay.leave(key)
     }
   }
 
   async #reserved(
     delay: Delay,
     later: Promise<Reservation>,
-    key: Key,
-    answered: (waits: boolean) => void,
+    { key, cost, waited, hasPlace }: { key: Key; cost: AnyCost; waited: number; hasPlace: boolean },
   ): Promise<Reservation> {
+    const answered = delay.ask(key, cost)
+    let booked = false
     let waits = false
     try {
-      const reservation = await later
+      const own = await later
+      booked = own.wait > 0
+      const reservation = own.allowed || waited > 0 ? own : delay.insteadOf(own, key, cost)
       waits = reservation.wait > 0
       return reservation
     } finally {
       answered(waits)
-      if (!waits) delay.leave(key)
+      if (hasPlace && !booked) delay.leave(key)
     }
   }
 
