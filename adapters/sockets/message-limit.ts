@@ -27,7 +27,7 @@ interface WaitingMessage<Message> {
 }
 
 /** The most bytes that the waiting messages of a socket hold, if the transport cannot stop them. One more message may be of any size. */
-const mostBytes = 16_000_000
+export const mostBytes = 16_000_000
 
 /** The wait in a client's notice, in milliseconds, if nobody gives one. */
 const aSecond = 1000
@@ -51,7 +51,7 @@ export class MessageLimit<Message> {
   /** The waiting messages. Undefined until a message has to wait, because on most sockets no message waits. */
   #queue: Fifo<WaitingMessage<Message>> | undefined
   /** About how many bytes the waiting messages hold. */
-  #bytes = 0
+  bytes = 0
   #advancing = false
   #paused = false
   #cancelSleep: (() => void) | undefined
@@ -87,7 +87,7 @@ export class MessageLimit<Message> {
     const { waiting } = this
     if (this.#ended) return
     const { maxQueue, overLimit, isFree } = this.#settings
-    if (waiting >= maxQueue || this.#bytes >= mostBytes) this.#overflow(message)
+    if (waiting >= maxQueue || this.bytes >= mostBytes) this.#overflow(message)
     else if (isFree?.(message)) this.#takeFree(message, pass, waiting > 0)
     else if (waiting > 0 && overLimit === 'delay') this.#wait(message, pass, undefined)
     else this.#takeNow(message, pass, waiting > 0)
@@ -155,7 +155,7 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome, size: this.#transport.sizeOf?.(message) ?? 0, waited: 0 }
     this.#queue.push(waiting)
-    this.#bytes += waiting.size
+    this.bytes += waiting.size
     // Stop reading, so that TCP slows the client down: with 'delay' when one message waits, otherwise when the queue is half full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
@@ -207,7 +207,7 @@ export class MessageLimit<Message> {
       return false
     }
     this.#queue?.shift()
-    this.#bytes -= waiting.size
+    this.bytes -= waiting.size
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {

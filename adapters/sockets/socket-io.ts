@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../src/common/index.ts'
-import type { MessageLimit } from './message-limit.ts'
+import { type MessageLimit, mostBytes } from './message-limit.ts'
 import type { MessageOptions } from './message-options.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
 
@@ -39,7 +39,7 @@ type AnyListener = (...event: any[]) => void
  */
 const mostBuffered = 1000
 
-/** The most messages of a connection that may wait for the store after their sockets have left. */
+/** The most messages of a connection that may wait for the store after their sockets have left. They hold at most `mostBytes`. */
 const mostLeft = 1000
 
 /** For each connection, the limits of the sockets that have left while messages wait for the store. */
@@ -139,6 +139,7 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     left.add(limit)
     limit.end(() => left.delete(limit), false)
     // A client may leave a namespace and join it again, on one connection, while its messages wait for the store.
-    if ([...left].reduce((sum, { waiting }) => sum + waiting, 0) >= mostLeft) socket.conn.close?.()
+    const shareOf = ({ waiting, bytes }: MessageLimit<SocketIoMessage>) => waiting / mostLeft + bytes / mostBytes
+    if ([...left].reduce((sum, each) => sum + shareOf(each), 0) >= 1) socket.conn.close?.()
   })
 }

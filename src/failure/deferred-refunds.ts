@@ -1,16 +1,14 @@
-import { isolatesRequests, realTimers } from '#platform'
+import { isolatesRequests } from '#platform'
 import { type Tickets, unitsBack } from '../algorithms/evaluation/index.ts'
 import type { Decision } from '../policy/index.ts'
 import { type Booking, type Command, costsTaken, type OnLate } from '../stores/contract/index.ts'
 import { hasUnits } from './pending-charges.ts'
 import { few, RequestWork } from './request-work.ts'
 import { isUncounted, type StoreLink } from './store-link.ts'
+import { MovedKeys } from './store-parts.ts'
 
 /** The most refunds that can wait until the store responds. If another refund comes, the oldest refund is dropped. */
 const maxRefunds = 10_000
-
-/** In a store with shards, after how many milliseconds to look if the key of a waiting refund has another shard, as after a failover. */
-const movedAfter = 1000
 
 /** A request that gives units of a key back to the store. */
 interface Refund {
@@ -32,10 +30,11 @@ export class DeferredRefunds {
   readonly #work = new RequestWork()
   #running = false
   #again = false
-  #timer: unknown
+  readonly #moves: MovedKeys
 
   constructor(link: StoreLink) {
     this.#link = link
+    this.#moves = new MovedKeys(link.parts, () => this.#start())
   }
 
   /**
@@ -83,18 +82,8 @@ export class DeferredRefunds {
   #waits({ key }: Refund): boolean {
     const failing = this.#link.parts.of([key]).find(({ doubtful }) => doubtful)
     failing?.onNextResponse(this.#start)
-    if (failing !== undefined && this.#link.parts.several && !isolatesRequests) this.#startLater()
+    if (failing !== undefined) this.#moves.lookLater()
     return failing !== undefined
-  }
-
-  #startLater(): void {
-    if (this.#timer !== undefined) return
-    const timer = realTimers.setTimeout(() => {
-      this.#timer = undefined
-      this.#start()
-    }, movedAfter)
-    timer.unref?.()
-    this.#timer = timer
   }
 
   readonly #start = (): void => {

@@ -19,6 +19,7 @@ import type { OwedCharges } from './owed-charges.ts'
 import { nameOf } from './pending-charges.ts'
 import { few, RequestWork } from './request-work.ts'
 import type { StoreLink } from './store-link.ts'
+import { MovedKeys } from './store-parts.ts'
 
 /** A key of one scope (kind of key) that may owe units to the store. */
 interface Debt {
@@ -46,11 +47,13 @@ export class Reconciler {
   #again = false
   /** The last few settlements that a request of Cloudflare Workers has begun in the background. */
   readonly #work = new RequestWork()
+  readonly #moves: MovedKeys
 
   /** @param maxKeys the most keys that owe units. To make space, the debts of the key that spent units least recently are dropped */
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys
+    this.#moves = new MovedKeys(link.parts, this.#responded)
   }
 
   get size(): number {
@@ -165,6 +168,7 @@ export class Reconciler {
     this.#again = true
     if (this.#running) return
     for (const breaker of this.#link.parts.of([key])) breaker.onNextResponse(this.#responded)
+    this.#moves.lookLater()
   }
 
   readonly #responded = (): void => {

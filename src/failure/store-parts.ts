@@ -1,6 +1,10 @@
+import { isolatesRequests, realTimers } from '#platform'
 import { type Clock, getOrInsert } from '../common/index.ts'
 import type { Store } from '../stores/contract/index.ts'
 import { Breaker, breakerOf } from './breaker.ts'
+
+/** In a store with parts, after how many milliseconds to look if a key has moved to another part, as after a failover. */
+const movedAfter = 1000
 
 /** A part (shard) of the store, and the last key of this limiter that belonged to the part. */
 interface Part {
@@ -56,5 +60,29 @@ export class StoreParts {
     const { shardOf } = this.#store.traits ?? {}
     const present = [...this.#parts].filter(([name, { key }]) => shardOf?.(key) === name)
     return this.#whole ?? present.map(([, { breaker }]) => breaker)
+  }
+}
+
+/** Work on keys that waits for their parts (shards). A key may move to another part, whose responses the work does not wait for. */
+export class MovedKeys {
+  readonly #parts: StoreParts
+  readonly #look: () => void
+  #timer: unknown
+
+  /** @param look runs the work on all keys whose parts respond now */
+  constructor(parts: StoreParts, look: () => void) {
+    this.#parts = parts
+    this.#look = look
+  }
+
+  /** Calls `look` in a second. Does nothing for a store without parts, and in Cloudflare Workers. */
+  lookLater(): void {
+    if (this.#timer !== undefined || !this.#parts.several || isolatesRequests) return
+    const timer = realTimers.setTimeout(() => {
+      this.#timer = undefined
+      this.#look()
+    }, movedAfter)
+    timer.unref?.()
+    this.#timer = timer
   }
 }

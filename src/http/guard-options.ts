@@ -2,11 +2,24 @@ import type { Duration, MaybePromise } from '../common/index.ts'
 import type { Decision } from '../policy/index.ts'
 import type { CalendarOf, Cost } from './call-arguments.ts'
 import type { Count } from './count-rule.ts'
-import type { DelayOptions } from './delay.ts'
 import type { RequestDecision } from './framework.ts'
 import type { HeadersOption } from './headers/index.ts'
 import type { FindKey, KeyExtractor } from './keys/index.ts'
 import type { Hooks } from './request-events.ts'
+
+/** The options of `delay`. */
+export interface DelayOptions {
+  /**
+   * The longest time that a request may wait: milliseconds or a text, at most 1 hour. Required. A request that would have to wait
+   * longer is refused. Example: `'2s'`.
+   */
+  max: Duration
+  /**
+   * How many requests may wait at the same time, in total for all keys. The requests of one key can fill at most a quarter (rounded
+   * up) of the places that the requests of other keys leave free. Default 100. Example: `50`.
+   */
+  queue?: number | undefined
+}
 
 /**
  * The options of a middleware, besides its policies. The options that most applications need come first. With Koa, the context is both

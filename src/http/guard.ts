@@ -2,13 +2,13 @@ import { asError, isPromise, type MaybePromise } from '../common/index.ts'
 import { type PlanLike, type PlanLimiter, RateLimiter } from '../limiter/index.ts'
 import { underPlan } from '../policy/index.ts'
 import { type Cost, checkAsked, checkedCost } from './call-arguments.ts'
-import type { Delay } from './delay.ts'
 import { Enforcement } from './enforced-share.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
+import type { GuardParts } from './guard-parts.ts'
 import { checkShown } from './headers/index.ts'
-import { Attachment, CountedRequests, checkPenalty } from './held/index.ts'
+import { Attachment, CountedRequests, checkPenalty, type Delay } from './held/index.ts'
 import {
   checkAddressNeeds,
   type FindKey,
@@ -20,7 +20,7 @@ import {
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
 import { changed, inheritedOf, type Read, readArgument } from './read-argument.ts'
 import { type Exemption, Exemptions, Refusal } from './refusal/index.ts'
-import { type GuardParts, RequestCheck } from './request-check.ts'
+import { RequestCheck } from './request-check.ts'
 import { RequestEvents } from './request-events.ts'
 
 /**
@@ -194,8 +194,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const before = counted.started ? counted.of(request) : undefined
     if (before === undefined) return this.#checkFirst(request, response)
     if (before === 'exempt') return true
-    if (byRoute || before.held.refused) return this.#checkOf(before.limiter).checkAgain(before, request, response)
-    return before.byRoute || this.#checkFirst(request, response)
+    if (!byRoute && !before.byRoute && !before.held.refused) return this.#checkFirst(request, response)
+    return this.#checkOf(before.limiter).checkAgain(before, request, response)
   }
 
   #checkFirst(request: Request, response: Response): MaybePromise<boolean> {

@@ -5,10 +5,9 @@
 
 export { type CalendarOf, type Cost, checkAsked, checkedCost, checkUnasked } from './call-arguments.ts'
 export type { Count } from './count-rule.ts'
-export type { DelayOptions } from './delay.ts'
 export { type Framework, type RequestDecision, routeName } from './framework.ts'
 export { createGuard, type Guard } from './guard.ts'
-export type { GuardOptions } from './guard-options.ts'
+export type { DelayOptions, GuardOptions } from './guard-options.ts'
 export { functionOption, ownOptions } from './own-options.ts'
 export type {
   LimiterOf,

@@ -12,40 +12,10 @@ import {
 import type { CallerCalendars, Decision } from '../policy/index.ts'
 import { isLocal } from '../stores/contract/index.ts'
 import { type CalendarOf, type Cost, checkedCost, readCalendar, readCost } from './call-arguments.ts'
-import type { Delay } from './delay.ts'
-import type { Enforcement } from './enforced-share.ts'
-import type { Framework } from './framework.ts'
-import type { FunctionDeadline } from './function-deadline.ts'
-import type { GuardOptions } from './guard-options.ts'
+import type { GuardParts } from './guard-parts.ts'
 import { HeadersUnderOverrides, type Sink } from './headers/index.ts'
-import {
-  type Attachment,
-  type CountedRequest,
-  type CountedRequests,
-  HeldRequest,
-  HeldReservations,
-  KeyedDecision,
-} from './held/index.ts'
+import { type CountedRequest, HeldRequest, HeldReservations, KeyedDecision } from './held/index.ts'
 import { findKey, type KeyExtractor, mayLackAddress, warnOfNoAddress } from './keys/index.ts'
-import type { Refusal } from './refusal/index.ts'
-import type { RequestEvents } from './request-events.ts'
-
-/** The parts of a guard (the middleware's check of requests) that all plans (lists of policies) of the guard share. */
-export interface GuardParts<Request, Response> {
-  readonly framework: Framework<Request, Response>
-  readonly options: GuardOptions<Request, Response>
-  readonly deadline: FunctionDeadline
-  readonly enforcement: Enforcement
-  readonly events: RequestEvents<Request, Response>
-  readonly refusal: Refusal<Request, Response>
-  readonly attachment: Attachment<Request, Response>
-  /** The decisions of the limit about each request. The guards of routes that have a cost of their own share this object. */
-  readonly counted: CountedRequests<Request, Response>
-  /** The queues of the option `delay`. The guards of routes that change other options share these queues. */
-  readonly delays: WeakMap<RateLimiter, Delay>
-  /** True for a route with a cost of its own: the decision replaces the limit's earlier decision about the same request. */
-  readonly byRoute: boolean
-}
 
 /**
  * Checks requests under one plan (the policies of one limiter), in these steps:
@@ -99,9 +69,17 @@ export class RequestCheck<Request, Response> {
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
-  /** Decides again about a request, with another cost. Gives back the units that the first decision has taken. */
-  checkAgain({ key }: CountedRequest<Request, Response>, request: Request, response: Response): MaybePromise<boolean> {
-    return this.#findCost(key, request, response)
+  /**
+   * Checks a request that this limit has decided before. With the cost of a route, or after a refusal, decides again, and gives the units
+   * of the first decision back. Otherwise the first decision stands, and the application sees it again.
+   */
+  checkAgain(before: CountedRequest<Request, Response>, request: Request, response: Response): MaybePromise<boolean> {
+    const again = this.#parts.byRoute || before.held.refused
+    return again ? this.#findCost(before.key, request, response) : this.#stand(before, request, response)
+  }
+
+  #stand({ held }: CountedRequest<Request, Response>, request: Request, response: Response): true {
+    return this.#parts.attachment.replace(this.#heldUnits.decision(held), request, response)
   }
 
   #findCost(key: Key | false, request: Request, response: Response): MaybePromise<boolean> {
@@ -247,7 +225,8 @@ export class RequestCheck<Request, Response> {
     const before = counted.of(request)
     const first = before === undefined || before === 'exempt' || !(byRoute || before.held.refused)
     if (first) return this.#reserve(key, cost, calendar, request, response)
-    if (!this.#parts.framework.left?.(response) && counted.keep(before, cost)) return true
+    if (!this.#parts.framework.left?.(response) && counted.keep(before, cost))
+      return this.#stand(before, request, response)
     return before.held.undo().then(() => this.#reserve(key, cost, calendar, request, response, before))
   }
 

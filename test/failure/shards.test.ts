@@ -166,3 +166,17 @@ test('a refund that waits for a part reaches the part to which its key has moved
     timeout: 3000,
   })
 })
+
+test('what a key spends while its part fails is charged to the part to which the key has moved', async () => {
+  const { down, moved, call, ledger, exactly } = parted()
+  down.add('b')
+  for (let n = 0; n < 20; n++) await call('b1', 'b2')
+  moved.set('b', 'c')
+  await vi.waitFor(
+    async () => expect(await outcome(exactly.run({ verb: 'peek', keys: ['b1', 'b2'] }))).toBe('store 80'),
+    {
+      timeout: 3000,
+    },
+  )
+  expect(ledger.health?.().owing).toBe(0)
+})

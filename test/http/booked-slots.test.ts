@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { BookedSlots } from '../../src/http/booked-slots.ts'
+import { BookedSlots } from '../../src/http/held/booked-slots.ts'
 import { gcra, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 

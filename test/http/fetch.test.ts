@@ -24,6 +24,33 @@ const address = () => '192.0.2.1'
 const request = (path = '/', init?: RequestInit) => new Request(`http://a${path}`, init)
 const hourly = (limit: number) => ({ policies: fixedWindow({ limit, window: '1h' }), store: stillStore().store })
 
+test.each([20, 10])(
+  'behind another limit, the decision is that of the limit whose route costs %i',
+  async (estimate) => {
+    const keys = () => 'k'
+    const tokens = rateLimit({ ...hourly(1000), keys, cost: 10, settle: true })
+    const requests = rateLimit({ ...hourly(100), keys, settle: true })
+    const used = async () =>
+      Promise.all([tokens, requests].map(async ({ limiter }) => (await limiter.peek('k')).policies[0]?.used))
+    const priced = tokens.cost(() => estimate)
+    const wrapped = tokens.wrap(
+      requests.wrap(
+        priced.wrap(async ({ rateLimit: decision }) => {
+          await decision.settle(7)
+          return new Response(String(decision.limit))
+        }),
+      ),
+    )
+    expect(await (await wrapped(request())).text()).toBe('1000')
+    expect(await used()).toEqual([7, 1])
+    const each = request()
+    const limits: unknown[] = []
+    for (const limit of [tokens, requests, priced, requests, tokens]) limits.push((await limit(each)).decision?.limit)
+    expect(limits).toEqual([1000, 100, 1000, 100, 1000])
+    expect(await used()).toEqual([7 + estimate, 3])
+  },
+)
+
 test('the result of a limit with attach has its own decision, and after deny none', async () => {
   const outer = rateLimit({ ...hourly(9), keys: () => 'k' })
   const inner = rateLimit({ ...hourly(1), keys: () => 'k', attach() {} })

@@ -48,10 +48,11 @@ export class Attachment<Request, Response> {
     this.#framework.attach(request, response, decision)
   }
 
-  /** Replaces the decision on a request by a decision with another cost. The warning of repeated use is not given. */
-  replace(decision: RequestDecision, request: Request, response: Response): void {
+  /** Puts another decision of the same limit on a request, without the warning of repeated use. Returns true. */
+  replace(decision: RequestDecision, request: Request, response: Response): true {
     this.#latest = undefined
     this.put(decision, request, response)
+    return true
   }
 
   /** Admits a request that is not limited. An earlier decision of another limiter stays on the request. Returns true. */

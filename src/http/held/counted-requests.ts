@@ -1,7 +1,7 @@
 import type { AnyCost, Key, RateLimiter } from '../../limiter/index.ts'
 import type { Framework } from '../framework.ts'
 import type { Sink } from '../headers/index.ts'
-import type { HeldRequest } from './held-reservations.ts'
+import type { HeldRequest } from './held-request.ts'
 
 /** The decision of a limit about a request: the key, the reserved units, and the response fields. */
 export interface CountedRequest<Request, Response> {

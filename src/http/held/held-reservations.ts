@@ -12,66 +12,15 @@ import {
 } from '../../limiter/index.ts'
 import { isLocal } from '../../stores/contract/index.ts'
 import { type CountRule, countRule } from '../count-rule.ts'
-import { Delay } from '../delay.ts'
 import type { Framework } from '../framework.ts'
 import type { GuardOptions } from '../guard-options.ts'
 import type { RequestEvents } from '../request-events.ts'
 import { checkPenalty } from './check-penalty.ts'
+import { Delay } from './delay.ts'
 import { keepWorking } from './end-work.ts'
+import { HeldRequest } from './held-request.ts'
 import { InFlight } from './in-flight.ts'
-import { KeyedDecision, type Settles } from './request-decision.ts'
-
-/** A request whose units are reserved until its response has ended. */
-export class HeldRequest<Request, Response> implements Settles {
-  /** The reservation of the request's units. After a wait with `delay`, this is the reservation of the booked time that was used. */
-  reservation: Reservation
-  readonly key: Key
-  readonly cost: AnyCost
-  readonly request: Request
-  readonly response: Response
-  readonly #units: HeldReservations<Request, Response>
-  /** Frees the units in flight. Undefined if the request holds no units in flight. */
-  release: (() => Promise<void>) | undefined
-  /** True after another decision about the request has replaced this decision. */
-  replaced = false
-  /** True if a refusal is the response. Another limit of the request, if the application asks one, then decides again. */
-  refused: boolean
-
-  constructor(
-    units: HeldReservations<Request, Response>,
-    reservation: Reservation,
-    key: Key,
-    cost: AnyCost,
-    request: Request,
-    response: Response,
-  ) {
-    this.#units = units
-    this.reservation = reservation
-    this.refused = !reservation.allowed
-    this.key = key
-    this.cost = cost
-    this.request = request
-    this.response = response
-  }
-
-  settle(actual: Units): Promise<void> {
-    return this.#units.correct(this, actual)
-  }
-
-  /** Notes the end of a refusal. Returns the argument. @param admits true if `refuse` admits the request after all */
-  endRefusal(admits: boolean): boolean {
-    this.refused = !admits
-    return admits
-  }
-
-  /** Gives all units of the request back, because another decision about the request replaces this decision. */
-  undo(): Promise<void> {
-    this.replaced = true
-    const cancelled = this.#units.giveBack(this)
-    void this.release?.() // the units are already cancelled, so `release` only stops the renewal of the lease
-    return cancelled
-  }
-}
+import { KeyedDecision } from './request-decision.ts'
 
 /** Reserves the units of requests until their responses have ended: for `settle`, `count`, `delay` and policies of units in flight. */
 export class HeldReservations<Request, Response> {
@@ -160,7 +109,13 @@ export class HeldReservations<Request, Response> {
 
   /** The decision for the application, whose method `settle` corrects the cost if the option `settle` is true. */
   decision(held: HeldRequest<Request, Response>): KeyedDecision {
-    return new KeyedDecision(held.reservation.decision, held.key, this.#limiter, this.#settles ? held : undefined)
+    held.decision ??= new KeyedDecision(
+      held.reservation.decision,
+      held.key,
+      this.#limiter,
+      this.#settles ? held : undefined,
+    )
+    return held.decision
   }
 
   /**

@@ -63,7 +63,7 @@ function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Pr
     if (outcome === undefined) return again
     const { response, retry } = outcome
     if (!retry || !repeatable) return response
-    await response.body?.cancel().catch(() => undefined) // reading the body may have failed already
+    await response.body?.cancel?.().catch(() => undefined) // reading may have failed already; node-fetch has a stream of Node
     attempt++
     return again
   }

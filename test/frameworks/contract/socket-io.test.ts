@@ -205,28 +205,34 @@ test('messages that were delivered leave room: 25 MB in all, 5 MB at a time', as
   expect(heard).toEqual(Array.from({ length: 50 }, (_, n) => n))
 }, 60_000)
 
-test('a client that leaves a namespace again and again while its messages wait for the store is disconnected', async () => {
-  const store = faultyStore(memoryStore())
-  const limiter = new RateLimiter({ policies: '5/1h', store, storeTimeout: '1m' })
-  store.fail('partition')
-  let joined = 0
-  const client = await clientOf((socket) => {
-    joined++
-    limitMessages(socket, limiter, { overLimit: 'drop' })
-  })
-  const other = client.io.socket('/other', {}).connect() // keeps the connection
-  const closed = once(client.io as never, 'close')
-  let open = true
-  void closed.then(() => (open = false))
-  for (let round = 0; open && round < 20; round++) {
-    client.connect()
-    await vi.waitFor(() => expect(client.connected || !open).toBe(true))
-    for (let n = 0; n < 400; n++) client.emit('say', n)
-    client.disconnect()
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  await closed
-  expect(joined).toBeLessThanOrEqual(4)
-  other.disconnect()
-  store.heal()
-})
+test.each([
+  ['many', 400, ''],
+  ['large', 16, 'x'.repeat(900_000)],
+])(
+  'a client that leaves a namespace again and again while its %s messages wait for the store is disconnected',
+  async (_, messages, text) => {
+    const store = faultyStore(memoryStore())
+    const limiter = new RateLimiter({ policies: '5/1h', store, storeTimeout: '1m' })
+    store.fail('partition')
+    let joined = 0
+    const client = await clientOf((socket) => {
+      joined++
+      limitMessages(socket, limiter, { overLimit: 'drop' })
+    })
+    const other = client.io.socket('/other', {}).connect() // keeps the connection
+    const closed = once(client.io as never, 'close')
+    let open = true
+    void closed.then(() => (open = false))
+    for (let round = 0; open && round < 20; round++) {
+      client.connect()
+      await vi.waitFor(() => expect(client.connected || !open).toBe(true))
+      for (let n = 0; n < messages; n++) client.emit('say', n + text)
+      client.disconnect()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    await closed
+    expect(joined).toBeLessThanOrEqual(4)
+    other.disconnect()
+    store.heal()
+  },
+)

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { gcra } from '../../../src/index.ts'
 import { type PacedFetchOptions, pacedFetch } from '../../../src/pacer/index.ts'
@@ -16,7 +17,9 @@ function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
     const [status, headers = {}] = answers.shift() ?? [200]
     const body = input instanceof Request ? await input.text() : String(init?.body ?? '')
     timeline.events.push(`${status}${body && `(${body})`}+${timeline.now}`)
-    return new Response('answer', { status, headers })
+    const response = new Response('answer', { status, headers })
+    // node-fetch gives the body as a stream of Node.
+    return isForeign(input) ? Object.defineProperty(response, 'body', { value: Readable.from(['answer']) }) : response
   }) as typeof fetch
   const now = () => timeline.clock.milliseconds
   const get = pacedFetch(server, { pacer, random: () => 0, now, ...options })
@@ -24,6 +27,10 @@ function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
 }
 
 const url = 'http://localhost/'
+
+function isForeign(input: unknown): boolean {
+  return typeof input === 'object' && !(input instanceof Request || input instanceof URL)
+}
 
 /** A request of another `fetch`, such as that of undici: it is no instance of the global class. */
 function foreign(input: string, init: RequestInit): object {

@@ -8,8 +8,8 @@
  */
 
 import { isolatesRequests } from '#platform'
-import { LinkedList, type ListNode, Slots } from '../common/index.ts'
-import type { AnyCost, Key, Reservation } from '../limiter/index.ts'
+import { LinkedList, type ListNode, Slots } from '../../common/index.ts'
+import type { AnyCost, Key, Reservation } from '../../limiter/index.ts'
 
 /** A request whose units are reserved for a later time. */
 export interface Booked {

@@ -1,21 +1,8 @@
 import { isolatesRequests } from '#platform'
-import { type Duration, duration, HeadgateError, monotonicClock, readOptions, whole } from '../common/index.ts'
-import type { AnyCost, Key, RateLimiter, Reservation } from '../limiter/index.ts'
+import { duration, HeadgateError, monotonicClock, readOptions, whole } from '../../common/index.ts'
+import type { AnyCost, Key, RateLimiter, Reservation } from '../../limiter/index.ts'
+import type { DelayOptions } from '../guard-options.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
-
-/** The options of `delay`. */
-export interface DelayOptions {
-  /**
-   * The longest time that a request may wait: milliseconds or a text, at most 1 hour. Required. A request that would have to wait
-   * longer is refused. Example: `'2s'`.
-   */
-  max: Duration
-  /**
-   * How many requests may wait at the same time, in total for all keys. The requests of one key can fill at most a quarter (rounded
-   * up) of the places that the requests of other keys leave free. Default 100. Example: `50`.
-   */
-  queue?: number | undefined
-}
 
 const anHour = 3_600_000
 
