@@ -352,16 +352,17 @@ describe('calls of different costs, at three times the rate', () => {
     [
       'a bucket, as far as they fit together',
       tokenBucket({ limit: 10, window: '1s', burst: 3 }),
+      { C: 2, D: 2, E: 1, F: 1 },
       'A+10 B!gone+200 C+310 E+310 D+510 F+610',
     ],
-    ['smoothBursty, one at a time', bursty, 'A+10 B!gone+200 C+310 D+610 E+810 F+910'],
-  ])('calls without a reserved time start first at a time that is spare: %s', async (_, policy, expected) => {
+    ['smoothBursty, one at a time', bursty, { C: 1, D: 2, E: 1, F: 1 }, 'A+10 B!gone+200 C+310 E+610 D+710 F+910'],
+  ])('calls without a reserved time start first at a time that is spare: %s', async (_, policy, costs, expected) => {
     const timeline = new Timeline()
     const [pacer] = fleet(timeline, policy, 1, 10, { horizon: '500ms' }) as [Pacer]
     const controller = new AbortController()
     timeline.write('A', pacer.acquire(3))
     timeline.write('B', pacer.acquire(3, { signal: controller.signal }))
-    for (const [name, cost] of Object.entries({ C: 2, D: 2, E: 1, F: 1 })) timeline.write(name, pacer.acquire(cost))
+    for (const [name, cost] of Object.entries(costs)) timeline.write(name, pacer.acquire(cost))
     await timeline.pass(200)
     controller.abort('gone')
     expect(await timeline.read()).toBe(expected)
@@ -406,17 +407,22 @@ describe('a log or a window, after a large call was aborted behind which others 
   test.each([
     ['a log', slidingLog({ limit: 10, window: '1m' })],
     ['a window', fixedWindow({ limit: 10, window: '1m' })],
-  ])('%s: small calls do not go before a large one of a higher priority', async (_, policy) => {
-    const timeline = new Timeline()
-    const [pacer] = fleet(timeline, policy, 1, 10) as [Pacer]
-    const controller = new AbortController()
-    timeline.write('A', pacer.acquire(10))
-    timeline.write('C', pacer.acquire(9, { signal: controller.signal }))
-    timeline.write('L', pacer.acquire(10, { priority: 5 }))
-    for (let n = 0; n < 9; n++) timeline.write('S', pacer.acquire(1))
-    await timeline.pass(2500)
-    controller.abort('gone')
-    expect(await timeline.read()).toMatch(/^A\+10 C!gone\+2500 L\+600\d\d$/)
+  ])('%s: small calls do not go before a large one that came first or has a higher priority', async (_, policy) => {
+    for (const [priority, at, expected] of [
+      [5, 2500, /^A\+10 C!gone\+2500 L\+600\d\d$/],
+      [0, 58_000, /^A\+10 C!gone\+58000 L\+61\d\d\d( S\+12\d\d\d\d){9}$/], // the time of C comes, and L does not fit
+    ] as const) {
+      const timeline = new Timeline()
+      const [pacer] = fleet(timeline, policy, 1, 10) as [Pacer]
+      const controller = new AbortController()
+      timeline.write('A', pacer.acquire(10))
+      timeline.write('C', pacer.acquire(9, { signal: controller.signal }))
+      timeline.write('L', pacer.acquire(10, { priority }))
+      for (let n = 0; n < 9; n++) timeline.write('S', pacer.acquire(1))
+      await timeline.pass(at)
+      controller.abort('gone')
+      expect(await timeline.read()).toMatch(expected)
+    }
   })
 
   test('another process gets its time as soon as nobody waits behind it', async () => {
