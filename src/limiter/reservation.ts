@@ -136,17 +136,15 @@ export class Reservation {
     const given = this.#tickets
     const before = given?.slice()
     const { decision, tickets } = await run({ verb: 'renew', keys, costs, tickets: given })
-    // A late answer to an earlier renewal has changed tickets meanwhile: this renewal did not find those units, and took further ones. If
-    // `tickets` are those given, the store has not answered this renewal.
+    if (tickets === given) return decision.allowed // the store has not answered this renewal
+    // A late answer to an earlier renewal has changed tickets meanwhile: this renewal did not find those units, and took further ones, or
+    // was refused. In a Redis Cluster, a refused renewal may have renewed the units in some slots.
     const late = given?.map((ticket, n) => (ticket === before?.[n] ? undefined : ticket))
-    const back = costs.map((units, n) => (late?.[n] === undefined ? 0 : -units))
-    if (tickets !== given && back.some((units) => units < 0)) {
-      if (!decision.allowed) return this.#renew()
-      attempt(() => run({ verb: 'settle', keys, costs: back, tickets: late }))
-    }
-    // In a Redis Cluster, a refused renewal may have renewed the units in some slots.
-    if (tickets !== given) this.#tickets = given?.map((ticket, n) => tickets?.[n] ?? ticket)
-    return decision.allowed
+    const missed = costs.some((units, n) => units > 0 && late?.[n] !== undefined)
+    const back = costs.map((units, n) => (late?.[n] === undefined || tickets?.[n] === undefined ? 0 : -units))
+    this.#tickets = given?.map((ticket, n) => tickets?.[n] ?? ticket)
+    if (back.some((units) => units < 0)) attempt(() => run({ verb: 'settle', keys, costs: back, tickets: late }))
+    return missed && !decision.allowed ? this.#renew() : decision.allowed
   }
 
   #settle(actual: Units): MaybePromise<unknown> {

@@ -68,3 +68,28 @@ test('a renewal that the store has not answered gives nothing back, though an ea
   expect(await call.renew()).toBe(true)
   expect(sent).toEqual(['renew'])
 })
+
+test('if a renewal overtakes a late one in one slot of a Redis Cluster, and renews the units of another slot, it is repeated', async () => {
+  const { ledger, policies } = new FailoverFixture([
+    concurrency({ name: 'own', limit: 1, lease: '10s' }),
+    concurrency({ name: 'all', limit: 1, lease: '10s' }),
+  ])
+  const booking = await ledger.run({ verb: 'reserve', keys: ['k'] })
+  type Tickets = NonNullable<typeof booking.tickets>[number][]
+  const ticket = (id: number): Tickets[number] => [0, id, 1]
+  const sent: string[] = []
+  const run = ((command: { verb: string; tickets: Tickets }) => {
+    sent.push(`${command.verb} ${command.tickets.map((each) => each?.[1])}`)
+    if (command.verb === 'settle') return undefined
+    if (sent.length > 1) return { decision: booking.decision, wait: 0, tickets: [ticket(5), ticket(6)] }
+    command.tickets[0] = ticket(3) // the late answer of the first slot
+    return { decision: { ...booking.decision, allowed: false }, wait: 0, tickets: [undefined, ticket(4)] }
+  }) as unknown as ReservedCall['run']
+  const call = new Reservation(
+    { run, policies, keys: ['k'], costs: 1 },
+    { ...booking, tickets: [ticket(1), ticket(2)] },
+  )
+  expect(await call.renew()).toBe(true)
+  await call.release()
+  expect(sent).toEqual(['renew 1,2', 'renew 3,4', 'settle 5,6'])
+})
