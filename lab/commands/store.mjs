@@ -190,7 +190,7 @@ const perform = {
     const named = (stored) => ({
       limiter: stored.limiter ?? limiter,
       scope: stored.scope ?? (limiter === undefined ? undefined : scope),
-      key: stored.key ?? key,
+      key: stored.key ?? (key === stored.hash ? undefined : key),
     })
     return change(keys, settings, words, (_storeKey, stored) => banKey(store, named(stored), duration, reason))
   },

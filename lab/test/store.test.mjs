@@ -283,6 +283,8 @@ describe.each(stores)('%s', (kind, url) => {
     const named = ['ban', token, '--for', '1h', '--limiter', 'banned', '--scope', 'user', '--yes']
     expect((await runLab([kind, url, ...named])).code).toBe(0)
     expect((await limiter.peek(token)).allowed).toBe(false)
+    const [{ hash }] = (await resultOf([kind, url, 'inspect', token])).keys
+    await says(kind, [url, 'ban', hash, '--for', '1h', '--yes'], 'The store has only a hash of this key.')
     for (const key of ['peggy', 'victor', token]) await limiter.reset(key)
     await says(kind, [url, 'ban', 'ann'], 'ban needs a time.')
     await says(kind, [url, 'ban', 'ann', '--for', 'long', '--limiter', 'api', '--scope', 'user', '--yes'], 'ban')
