@@ -1,6 +1,6 @@
 import { isolatesRequests, realTimers } from '#platform'
 import type { Policy } from '../../algorithms/index.ts'
-import { longestSleep, warnOnce } from '../../common/index.ts'
+import { longestSleep, monotonicClock, warnOnce } from '../../common/index.ts'
 import type { Reservation } from '../../limiter/index.ts'
 
 /**
@@ -93,14 +93,16 @@ export class InFlight {
     this.#timer = undefined
   }
 
-  /** Renews the leases some at a time, in at most half of the time between two ticks. */
+  /** Renews the leases some at a time, in at most half of the time between two ticks: the more at once, the later the event loop is. */
   async #renewAll(held: readonly (readonly [Reservation, Due])[]): Promise<void> {
     const parts = Math.max(1, Math.floor(this.#interval / 2 / longestRenewal))
-    const atOnce = Math.max(leastAtOnce, Math.ceil(held.length / parts))
-    for (let n = 0; n < held.length; n += atOnce) {
-      const some = held.slice(n, n + atOnce).filter(([reservation]) => this.#due.has(reservation))
+    const began = monotonicClock()
+    for (let n = 0, end = 0; n < held.length; n = end) {
+      const late = (monotonicClock() - began) / 1000 / longestRenewal
+      end = Math.max(n + leastAtOnce, n + Math.ceil(held.length / parts), Math.ceil((held.length * late) / parts))
+      const some = held.slice(n, end).filter(([reservation]) => this.#due.has(reservation))
       const renewed = Promise.allSettled(some.map(([reservation, due]) => this.#renew(reservation, due)))
-      if (n + atOnce < held.length) await Promise.race([renewed.then(() => pause(0)), pause(longestRenewal)])
+      if (end < held.length) await Promise.race([renewed.then(() => pause(0)), pause(longestRenewal)])
     }
   }
 
