@@ -1,6 +1,7 @@
 import type { Policy } from '../algorithms/index.ts'
 import {
   abortSignal,
+  atOnce,
   type Clock,
   callOptions,
   type Duration,
@@ -158,7 +159,7 @@ export abstract class Pace {
     if (typeof options !== 'function') callOptions('wrap', options, throttleNames)
     return function (this: This, ...args: Arguments) {
       try {
-        const own = typeof options === 'function' ? options.apply(this, args) : options
+        const own = typeof options === 'function' ? atOnce(options.apply(this, args), 'wrap: options') : options
         return pace.throttle(() => run.apply(this, args), own)
       } catch (error) {
         return Promise.reject(error)

@@ -251,6 +251,12 @@ describe('options of wrap as a function', () => {
     )
     await expect(work()).rejects.toThrow('no options')
   })
+
+  test('a promise of them rejects the call, because nobody would wait for it', async () => {
+    const later = (async () => ({ cost: 5 })) as never
+    const work = new Timeline().pacer(even).wrap(() => 'done', later)
+    await expect(work()).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+  })
 })
 
 describe('waitingBelow', () => {
