@@ -143,8 +143,7 @@ export abstract class Pace {
 
   /**
    * Returns a function that calls `run` through `throttle`. `run` gets the `this` and the arguments of the returned function, which
-   * rejects as `throttle` does. The options may be a function that computes the options from the arguments. If the function of the
-   * options throws, the call rejects with that error.
+   * rejects as `throttle` does. The options may be a function of the arguments. If this function throws, the call rejects with the error.
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`, `const send = pacer.wrap(post, (messages) => ({ cost: messages.length
    * }))`.
