@@ -26,9 +26,6 @@ interface WaitingMessage<Message> {
   waited: number
 }
 
-/** The most bytes that the waiting messages of a socket hold, if the transport cannot stop them. One more message may be of any size. */
-export const mostBytes = 16_000_000
-
 /** The wait in a client's notice, in milliseconds, if nobody gives one. */
 const aSecond = 1000
 
@@ -87,7 +84,7 @@ export class MessageLimit<Message> {
     const { waiting } = this
     if (this.#ended) return
     const { maxQueue, overLimit, isFree } = this.#settings
-    if (waiting >= maxQueue || this.bytes >= mostBytes) this.#overflow(message)
+    if (waiting >= maxQueue || this.#transport.full?.() === true) this.#overflow(message)
     else if (isFree?.(message)) this.#takeFree(message, pass, waiting > 0)
     else if (waiting > 0 && overLimit === 'delay') this.#wait(message, pass, undefined)
     else this.#takeNow(message, pass, waiting > 0)

@@ -18,6 +18,8 @@ export interface MessageTransport<Message> {
   fail(error: unknown, pass: (error: Error) => void): void
   /** About how many bytes a waiting message holds. Absent if `pause` stops the messages of the client. */
   sizeOf?(message: Message): number
+  /** True if the waiting messages of the connection hold too many bytes. Absent if `pause` stops the messages of the client. */
+  full?(): boolean
   /** Stops reading messages from the client, if the library can do so. */
   pause(): void
   resume(): void

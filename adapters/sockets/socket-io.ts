@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../src/common/index.ts'
-import { type MessageLimit, mostBytes } from './message-limit.ts'
+import type { MessageLimit } from './message-limit.ts'
 import type { MessageOptions } from './message-options.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
 
@@ -39,11 +39,26 @@ type AnyListener = (...event: any[]) => void
  */
 const mostBuffered = 1000
 
-/** The most messages of a connection that may wait for the store after their sockets have left. They hold at most `mostBytes`. */
+/** The most bytes that the waiting messages of a connection hold, in all namespaces. One more message may be of any size. */
+const mostBytes = 16_000_000
+
+/** The most messages of a connection that may wait for the store after their sockets have left. */
 const mostLeft = 1000
 
-/** For each connection, the limits of the sockets that have left while messages wait for the store. */
-const leftLimits = new WeakMap<object, Set<MessageLimit<SocketIoMessage>>>()
+type Limit = MessageLimit<SocketIoMessage>
+
+/** For each connection, its limits with their sockets, also of sockets that have left while messages wait for the store. */
+const connections = new WeakMap<object, Map<Limit, SocketIoLike>>()
+
+function limitsOf({ conn }: SocketIoLike): Map<Limit, SocketIoLike> {
+  return getOrInsert(connections, conn, () => new Map())
+}
+
+function holdsTooMuch(socket: SocketIoLike): boolean {
+  let held = 0
+  for (const { bytes } of limitsOf(socket).keys()) held += bytes
+  return held >= mostBytes
+}
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {
   const tell = (message: SocketIoMessage, notice: () => Notice) => {
@@ -66,6 +81,7 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     pause() {},
     resume() {},
     sizeOf,
+    full: () => holdsTooMuch(socket),
   }
 }
 
@@ -127,6 +143,7 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     offAny: (listener?: AnyListener) => change(listener ? listeners.filter((each) => each !== listener) : []),
     listenersAny: () => listeners,
   })
+  const limits = limitsOf(socket).set(limit, socket)
   socket.use((event, next) => {
     event[0] = String(event[0]) // a client may send a number, and the listeners of '42' get the event 42 too
     limit.take(event, (error) => {
@@ -135,11 +152,10 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     })
   })
   socket.on('disconnect', () => {
-    const left = getOrInsert(leftLimits, socket.conn, () => new Set())
-    left.add(limit)
-    limit.end(() => left.delete(limit), false)
+    limit.end(() => limits.delete(limit), false)
     // A client may leave a namespace and join it again, on one connection, while its messages wait for the store.
-    const shareOf = ({ waiting, bytes }: MessageLimit<SocketIoMessage>) => waiting / mostLeft + bytes / mostBytes
-    if ([...left].reduce((sum, each) => sum + shareOf(each), 0) >= 1) socket.conn.close?.()
+    let left = 0
+    for (const [{ waiting }, { connected }] of limits) if (!connected) left += waiting
+    if (left >= mostLeft || holdsTooMuch(socket)) socket.conn.close?.()
   })
 }

@@ -63,7 +63,8 @@ function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Pr
     if (outcome === undefined) return again
     const { response, retry } = outcome
     if (!retry || !repeatable) return response
-    await response.body?.cancel?.().catch(() => undefined) // reading may have failed already; node-fetch has a stream of Node
+    // Nobody waits: the body may have a clone that nobody reads. Reading may have failed already. node-fetch has a stream of Node.
+    response.body?.cancel?.().catch(() => undefined)
     attempt++
     return again
   }

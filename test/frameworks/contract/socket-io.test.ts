@@ -41,6 +41,7 @@ async function clientOf(connected: (socket: ServerSocket) => void, options: obje
   const server = new Server(http, options)
   server.on('connection', connected)
   server.of('/other')
+  server.of(/^\/room-\d+$/).on('connection', connected)
   const client = io(`http://127.0.0.1:${(http.address() as AddressInfo).port}`, { transports: ['websocket'] })
   onTestFinished(async () => {
     client.disconnect()
@@ -183,6 +184,23 @@ test.each<[string, (n: number) => unknown]>([
   },
   60_000,
 )
+
+test('the messages that wait hold at most 16 MB in all namespaces of a connection', async () => {
+  const limits: { readonly waiting: number }[] = []
+  const refused: unknown[] = []
+  const client = await clientOf((socket) => {
+    const notify = ({ reason }: { reason: string }) => void refused.push(reason)
+    limits.push(limitMessages(socket, '1/1h sliding-log', { overLimit: 'delay', maxWait: '1h', notify }))
+  })
+  const ended = once(client.io as never, 'close')
+  await once(client as never, 'connect')
+  const rooms = Array.from({ length: 10 }, (_, n) => client.io.socket(`/room-${n}`, {}).connect())
+  await vi.waitFor(() => expect(rooms.every(({ connected }) => connected)).toBe(true), { timeout: 10_000 })
+  for (let n = 0; n < 4; n++) for (const room of rooms) room.emit('say', 'x'.repeat(900_000))
+  await ended
+  expect(refused).toEqual(['queue'])
+  expect(limits.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(0)
+}, 60_000)
 
 test('messages that were delivered leave room: 25 MB in all, 5 MB at a time', async () => {
   const clock = new ManualClock()

@@ -133,6 +133,22 @@ describe('pacedFetch', () => {
     }
   })
 
+  test('a refusal of which somebody keeps a clone unread is sent again', async () => {
+    const timeline = new Timeline(start)
+    const kept: Response[] = []
+    const copying = (async () => {
+      const response = new Response('answer', {
+        status: kept.length === 0 ? 429 : 200,
+        headers: { 'retry-after': '1' },
+      })
+      kept.push(response.clone())
+      return response
+    }) as typeof fetch
+    const now = () => timeline.clock.milliseconds
+    timeline.write('A', pacedFetch(copying, { pacer: timeline.pacer(even), random: () => 0, now })(url))
+    expect(await timeline.read()).toBe('A+1000')
+  })
+
   test('a stream is not sent again, even with a key', async () => {
     const { timeline, get } = site([[429, { 'retry-after': '1' }]], { retryMethods: ['POST'] })
     const body = new Blob(['x']).stream()
