@@ -45,12 +45,10 @@ const mostBytes = 16_000_000
 /** The most messages of a connection that may wait for the store after their sockets have left. */
 const mostLeft = 1000
 
-type Limit = MessageLimit<SocketIoMessage>
-
 /** For each connection, its limits with their sockets, also of sockets that have left while messages wait for the store. */
-const connections = new WeakMap<object, Map<Limit, SocketIoLike>>()
+const connections = new WeakMap<object, Map<MessageLimit<SocketIoMessage>, SocketIoLike>>()
 
-function limitsOf({ conn }: SocketIoLike): Map<Limit, SocketIoLike> {
+function limitsOf({ conn }: SocketIoLike): Map<MessageLimit<SocketIoMessage>, SocketIoLike> {
   return getOrInsert(connections, conn, () => new Map())
 }
 

@@ -57,6 +57,8 @@ function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Pr
   // The response is read inside `throttle`, so that a refusal stops the pacer before the next request gets its slot (start time).
   const run = async (signal?: AbortSignal) => {
     const repeatable = attempt < settings.retries && isRepeatable(request, settings.methods)
+    // React answers the second of two equal requests in a page by the first response, unless it has a signal.
+    if (attempt > 0) signal ??= signalOf(request) ?? new AbortController().signal
     const limited = signal === undefined ? init : { ...init, signal }
     const send = () => fetch((repeatable && requestIn(input)?.clone()) || input, limited)
     const outcome = await sendIfLeft(send, request, attempt, settings)
