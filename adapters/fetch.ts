@@ -23,8 +23,8 @@ export { type FetchExchange, fetchFramework }
 
 /**
  * What a limiter for fetch handlers returns for one request. `response` is a refusal, or has status 400 for an invalid event of AWS Lambda.
- * Return `response`, and do not handle the request further. `response` is undefined if the request is admitted. `decision` is the decision
- * about the request. `decision` is undefined if `deny` refuses the request, or if the request is refused because the store has failed.
+ * Return `response`, and do nothing else with the request. `response` is undefined if the request is admitted. `decision` is the decision
+ * about the request: undefined if `deny` refuses the request, or if the request is refused because the store has failed.
  */
 export type FetchResult = FetchEnds &
   (
@@ -44,10 +44,10 @@ interface FetchEnds {
    */
   apply<Given extends Response | undefined>(response: Given): Given
   /**
-   * Ends the request, for a handler that returns no Response object. The units in flight (which the request uses until its end) become free
-   * immediately. The option `count` gets the status. If the status is left out, the request counts. Resolves after the store knows of the
-   * end, or after 2 s. Await the promise if the platform stops the process after a response. In Cloudflare Workers, resolves immediately.
-   * Example: `await result.end(200)` before a Lambda function returns its own result object.
+   * Ends the request, for a handler that returns no Response. The units in flight become free immediately. The option `count` gets the
+   * status. If the status is left out, the request counts. Resolves after the store knows of the end, or after 2 s. Await the promise if the
+   * platform stops the process after a response. In Cloudflare Workers, resolves immediately.
+   * Example: `await result.end(200)` before a Lambda function returns its own result.
    */
   end(status?: number): Promise<void>
 }
@@ -57,7 +57,7 @@ export type RateLimited<Given extends Request = Request> = Given & { readonly ra
 
 /** A function that decides about a request, for fetch handlers. */
 interface FetchLimit<Context> {
-  /** Decides whether a request is admitted. The promise rejects if a function in the options throws, or if a synchronous store throws. */
+  /** Decides about a request. The promise rejects if a function in the options or a synchronous store throws. */
   (request: Request, context?: Context): Promise<FetchResult>
   /**
    * Wraps a handler, so that the handler gets only admitted requests. The rate limit fields are set on the handler's response.
@@ -72,10 +72,10 @@ interface FetchLimit<Context> {
 /** A limiter for fetch handlers, which `rateLimit` returns. */
 export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> extends FetchLimit<Context> {
   /**
-   * The same limit for a route with another cost. The cost is a number, a record with a number for each policy, a list of records, or a
+   * The same limit for a route with another cost: a number, a record with a number for each policy, a list of records, or a
    * function of the request, as in the option `cost`. If the limit has already counted the request, as with `app.use(limit)`, the units of
-   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. If a
-   * request passes several such limits, the last limit sets the cost. Example: `export const GET = limit.cost(5).wrap(search)`.
+   * the first decision are given back. A second decision then takes the cost of the route, or refuses the request and takes nothing. Of
+   * several such limits, the last one sets the cost. Example: `export const GET = limit.cost(5).wrap(search)`.
    * @throws HeadgateError `HEADGATE_COST` if the cost is invalid, or if every request would be refused
    */
   cost(cost: Cost<FetchExchange<Context>>): FetchLimit<Context>

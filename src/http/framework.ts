@@ -89,11 +89,11 @@ export interface Framework<Request, Response> {
   route(request: Request): string
   /** Stores the decision where the application reads it, such as on the request. */
   attach(request: Request, response: Response, decision: RequestDecision): void
-  /** Stores the decision where the adapter itself reads it. Unlike `attach`, it is called even if the option `attach` is set. */
+  /** Keeps the decision for the adapter, also if the option `attach` is set. */
   keep?(request: Request, decision: RequestDecision): void
   /**
-   * The last decision that `attach` has stored on the request. If a middleware finds its own decision, the middleware runs twice for this
-   * request. A middleware that exempts a request leaves an earlier decision on the request.
+   * The last decision that `attach` has stored on the request. A middleware that finds its own decision there runs twice for the request.
+   * One that exempts a request leaves an earlier decision there.
    */
   attached?(request: Request): RequestDecision | undefined | null
   /** The object that identifies the request for all limiters, even if each limiter gets another `Request` object. Default: the request. */

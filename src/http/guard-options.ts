@@ -10,8 +10,8 @@ import type { Hooks } from './request-events.ts'
 /** The options of `delay`. */
 export interface DelayOptions {
   /**
-   * The longest time that a request may wait: milliseconds or a text, at most 1 hour. Required. A request that would have to wait
-   * longer is refused. Example: `'2s'`.
+   * How long a request may wait: milliseconds or a text, at most 1 hour. Required. A request that would wait longer is refused. Example:
+   * `'2s'`.
    */
   max: Duration
   /**

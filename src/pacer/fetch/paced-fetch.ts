@@ -23,7 +23,7 @@ const maxJitter = 5000
  * Returns a `fetch` that takes units from the pacer for every request. The returned `fetch` obeys `Retry-After` and the rate limit fields
  * of every dialect (draft or legacy). When the server has fewer units left than a request takes, the requests of the key wait until the
  * server gives units back. If the request's signal is aborted, the wait ends. The promise rejects with the errors of `fetch`, and with
- * those of `acquire` of the pacer, for example `HEADGATE_QUEUE_FULL`. The promise resolves with a response 429 or 503 if the request cannot
+ * those of `acquire` of the pacer, such as `HEADGATE_QUEUE_FULL`. The promise resolves with a response 429 or 503 if the request cannot
  * be repeated, or if all retries are used.
  * Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid
