@@ -63,6 +63,7 @@ export class BookedSlots {
    * be booking a later one.
    */
   ask(key: Key, cost: AnyCost): (waits: boolean) => void {
+    if (isolatesRequests) return () => {} // no request uses the slot of another one
     const name = nameOf(key, cost)
     const queue = this.#queueOf(name)
     queue.asking++
