@@ -34,7 +34,11 @@ export class DeferredRefunds {
 
   constructor(link: StoreLink) {
     this.#link = link
-    this.#moves = new MovedKeys(link.parts, () => this.#start())
+    this.#moves = new MovedKeys(
+      link.parts,
+      () => this.#refunds.size > 0,
+      () => this.#start(),
+    )
   }
 
   /**

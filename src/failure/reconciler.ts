@@ -53,7 +53,7 @@ export class Reconciler {
   constructor(link: StoreLink, maxKeys: number) {
     this.#link = link
     this.#maxKeys = maxKeys
-    this.#moves = new MovedKeys(link.parts, this.#responded)
+    this.#moves = new MovedKeys(link.parts, () => this.size > 0, this.#responded)
   }
 
   get size(): number {

@@ -23,6 +23,7 @@ export class StoreParts {
   /** The one breaker of a store without parts; undefined for a store with parts. */
   readonly #whole: readonly Breaker[] | undefined
   readonly #parts = new Map<string, Part>()
+  #moves = 0
 
   /** @param apart true for breakers that no other limiter shares */
   constructor(store: Store, clock: Clock, apart = false) {
@@ -43,6 +44,14 @@ export class StoreParts {
   of(keys: readonly (string | undefined)[] = []): readonly Breaker[] {
     if (this.#whole !== undefined) return this.#whole
     return [...new Set(keys.flatMap((key) => (key === undefined ? [] : this.#breakerOf(key))))]
+  }
+
+  /** How often the last key of a part has moved to another part. The part is then forgotten. */
+  get moves(): number {
+    for (const [name, { key }] of this.#parts) {
+      if (this.#store.traits?.shardOf?.(key) !== name && this.#parts.delete(name)) this.#moves++
+    }
+    return this.#moves
   }
 
   #breakerOf(key: string): Breaker {
@@ -66,21 +75,29 @@ export class StoreParts {
 /** Work on keys that waits for their parts (shards). A key may move to another part, whose responses the work does not wait for. */
 export class MovedKeys {
   readonly #parts: StoreParts
+  readonly #waits: () => boolean
   readonly #look: () => void
   #timer: unknown
+  #seen = 0
 
-  /** @param look runs the work on all keys whose parts respond now */
-  constructor(parts: StoreParts, look: () => void) {
+  /**
+   * @param waits true while work waits
+   * @param look runs the work on all keys whose parts respond now
+   */
+  constructor(parts: StoreParts, waits: () => boolean, look: () => void) {
     this.#parts = parts
+    this.#waits = waits
     this.#look = look
   }
 
-  /** Calls `look` in a second. Does nothing for a store without parts, and in Cloudflare Workers. */
+  /** Calls `look` when keys have moved. Looks each second. Does nothing for a store without parts, and in Cloudflare Workers. */
   lookLater(): void {
     if (this.#timer !== undefined || !this.#parts.several || isolatesRequests) return
+    this.#seen = this.#parts.moves
     const timer = realTimers.setTimeout(() => {
       this.#timer = undefined
-      this.#look()
+      if (this.#parts.moves !== this.#seen) this.#look()
+      else if (this.#waits()) this.lookLater()
     }, movedAfter)
     timer.unref?.()
     this.#timer = timer
