@@ -151,6 +151,7 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
   })
   socket.on('disconnect', () => {
     limit.end(() => limits.delete(limit), false)
+    if (limit.waiting === 0) return
     // A client may leave a namespace and join it again, on one connection, while its messages wait for the store.
     let left = 0
     for (const [{ waiting }, { connected }] of limits) if (!connected) left += waiting
