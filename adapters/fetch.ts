@@ -177,7 +177,7 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   const response = goesOn ? invalid : answer.refused(request)
   const result = {
     response,
-    decision: call.decision ?? (goesOn ? request.rateLimit : undefined), // an exempt request keeps an earlier decision
+    decision: call.decision,
     headers: answer.fields,
     apply: <Given extends Response | undefined>(given: Given) => apply(call, given),
     end: (status?: number) => call.finish(status),

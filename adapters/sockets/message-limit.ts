@@ -47,8 +47,6 @@ export class MessageLimit<Message> {
   readonly #transport: MessageTransport<Message>
   /** The waiting messages. Undefined until a message has to wait, because on most sockets no message waits. */
   #queue: Fifo<WaitingMessage<Message>> | undefined
-  /** About how many bytes the waiting messages hold. */
-  bytes = 0
   #advancing = false
   #paused = false
   #cancelSleep: (() => void) | undefined
@@ -152,7 +150,7 @@ export class MessageLimit<Message> {
     this.#queue ??= new Fifo()
     const waiting = { message, pass, outcome, size: this.#transport.sizeOf?.(message) ?? 0, waited: 0 }
     this.#queue.push(waiting)
-    this.bytes += waiting.size
+    this.#transport.onWaiting?.(1, waiting.size)
     // Stop reading, so that TCP slows the client down: with 'delay' when one message waits, otherwise when the queue is half full.
     const { overLimit, maxQueue } = this.#settings
     if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
@@ -204,7 +202,7 @@ export class MessageLimit<Message> {
       return false
     }
     this.#queue?.shift()
-    this.bytes -= waiting.size
+    this.#transport.onWaiting?.(-1, -waiting.size)
     try {
       this.#settle(message, pass, outcome)
     } catch (error) {
@@ -258,7 +256,11 @@ export class MessageLimit<Message> {
     this.#ended = true
     this.#cancelSleep?.()
     this.#cancelSleep = undefined
-    this.#queue?.filter(keep)
+    this.#queue?.filter((waiting) => {
+      const kept = keep(waiting)
+      if (!kept) this.#transport.onWaiting?.(-1, -waiting.size)
+      return kept
+    })
     this.#resume()
   }
 

@@ -18,6 +18,8 @@ export interface MessageTransport<Message> {
   fail(error: unknown, pass: (error: Error) => void): void
   /** About how many bytes a waiting message holds. Absent if `pause` stops the messages of the client. */
   sizeOf?(message: Message): number
+  /** Called when messages begin to wait, and with negative numbers when messages wait no more. Example: `(-1, -200)`. */
+  onWaiting?(messages: 1 | -1, bytes: number): void
   /** True if the waiting messages of the connection hold too many bytes. Absent if `pause` stops the messages of the client. */
   full?(): boolean
   /** Stops reading messages from the client, if the library can do so. */

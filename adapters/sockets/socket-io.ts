@@ -45,20 +45,22 @@ const mostBytes = 16_000_000
 /** The most messages of a connection that may wait for the store after their sockets have left. */
 const mostLeft = 1000
 
-/** For each connection, its limits with their sockets, also of sockets that have left while messages wait for the store. */
-const connections = new WeakMap<object, Map<MessageLimit<SocketIoMessage>, SocketIoLike>>()
-
-function limitsOf({ conn }: SocketIoLike): Map<MessageLimit<SocketIoMessage>, SocketIoLike> {
-  return getOrInsert(connections, conn, () => new Map())
+/** The messages of a connection that wait, in all its namespaces. */
+interface Held {
+  /** About how many bytes the waiting messages hold. */
+  bytes: number
+  /** How many messages wait for the store although their sockets have left. */
+  left: number
 }
 
-function holdsTooMuch(socket: SocketIoLike): boolean {
-  let held = 0
-  for (const { bytes } of limitsOf(socket).keys()) held += bytes
-  return held >= mostBytes
+const connections = new WeakMap<object, Held>()
+
+function heldBy({ conn }: SocketIoLike): Held {
+  return getOrInsert(connections, conn, () => ({ bytes: 0, left: 0 }))
 }
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {
+  const held = heldBy(socket)
   const tell = (message: SocketIoMessage, notice: () => Notice) => {
     const acknowledge = message.at(-1)
     if (!socket.connected || buffered(socket) > mostBuffered) return
@@ -79,7 +81,11 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     pause() {},
     resume() {},
     sizeOf,
-    full: () => holdsTooMuch(socket),
+    onWaiting(messages, bytes) {
+      held.bytes += bytes
+      if (!socket.connected) held.left += messages
+    },
+    full: () => held.bytes >= mostBytes,
   }
 }
 
@@ -141,7 +147,6 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     offAny: (listener?: AnyListener) => change(listener ? listeners.filter((each) => each !== listener) : []),
     listenersAny: () => listeners,
   })
-  const limits = limitsOf(socket).set(limit, socket)
   socket.use((event, next) => {
     event[0] = String(event[0]) // a client may send a number, and the listeners of '42' get the event 42 too
     limit.take(event, (error) => {
@@ -150,11 +155,10 @@ export function limitSocketIo(socket: SocketIoLike, limit: MessageLimit<SocketIo
     })
   })
   socket.on('disconnect', () => {
-    limit.end(() => limits.delete(limit), false)
-    if (limit.waiting === 0) return
+    const held = heldBy(socket)
+    held.left += limit.waiting
+    limit.end(() => undefined, false)
     // A client may leave a namespace and join it again, on one connection, while its messages wait for the store.
-    let left = 0
-    for (const [{ waiting }, { connected }] of limits) if (!connected) left += waiting
-    if (left >= mostLeft || holdsTooMuch(socket)) socket.conn.close?.()
+    if (limit.waiting > 0 && held.left >= mostLeft) socket.conn.close?.()
   })
 }

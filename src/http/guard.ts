@@ -193,7 +193,7 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const { counted, byRoute } = this.#parts
     const before = counted.started ? counted.of(request) : undefined
     if (before === undefined) return this.#checkFirst(request, response)
-    if (before === 'exempt') return true
+    if (before === 'exempt') return this.#parts.attachment.exempt(request, response)
     if (!byRoute && !before.byRoute && !before.held.refused) return this.#checkFirst(request, response)
     return this.#checkOf(before.limiter).checkAgain(before, request, response)
   }

@@ -51,6 +51,34 @@ test.each([20, 10])(
   },
 )
 
+test('the result of an exempt request has its own decision each time, also behind another limit', async () => {
+  const outer = rateLimit({ ...hourly(9), keys: () => 'k' })
+  const exemptions = [
+    { skip: () => true },
+    { address, allow: ['192.0.2.1'] },
+    { keys: () => false },
+    { policies: () => 'unlimited' },
+  ]
+  for (const exemption of exemptions) {
+    for (const options of [exemption, { ...exemption, attach() {} }]) {
+      const expected = 'policies' in exemption ? 'unlimited' : 'exempt'
+      const limit = rateLimit({ ...hourly(9), keys: () => 'k', ...options } as never)
+      for (const limits of [
+        [limit, limit.cost(5), limit],
+        [outer, limit, limit.cost(5)],
+      ]) {
+        const each = request()
+        for (const [n, one] of limits.entries()) {
+          const { response, decision } = await one(each)
+          expect([response, decision?.policy]).toEqual([undefined, one === outer ? '1h' : expected])
+          if (n === 1 && expected === 'exempt') await decision?.settle(70)
+        }
+      }
+    }
+  }
+  expect((await outer.limiter.peek('k')).remaining).toBe(9 - 8)
+})
+
 test('the result of a limit with attach has its own decision, and after deny none', async () => {
   const outer = rateLimit({ ...hourly(9), keys: () => 'k' })
   const inner = rateLimit({ ...hourly(1), keys: () => 'k', attach() {} })

@@ -58,9 +58,10 @@ export class Attachment<Request, Response> {
   /** Admits a request that is not limited. An earlier decision of another limiter stays on the request. Returns true. */
   exempt(request: Request, response: Response): true {
     this.#counted.addExempt(request)
-    if (this.#attach !== undefined || !this.#framework.attached?.(request)) {
-      this.put(new KeyedDecision(exempt, undefined, undefined, undefined), request, response)
-    }
+    const decision = new KeyedDecision(exempt, undefined, undefined, undefined)
+    const attaches = this.#attach !== undefined || !this.#framework.attached?.(request)
+    if (attaches) this.put(decision, request, response)
+    else this.#framework.keep?.(request, decision)
     return true
   }
 

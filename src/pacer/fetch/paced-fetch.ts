@@ -9,6 +9,7 @@ import { again } from '../queue/index.ts'
 import { type PacedFetchOptions, type PacedFetchSettings, readSettings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
 import type { ParsedRateLimit } from './quota.ts'
+import { ServerDate } from './server-date.ts'
 import { type Followed, follows, type RequestCost, ServerQuotas } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
@@ -40,13 +41,15 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   /** The quotas of each pacer, by the keys of the pacer. */
   const knownOf = (pacer: Pace) => ({ followed: followedBy(pacer), byKey: new KeyMap<ServerQuotas>() })
   const known = new WeakMap<Pace, ReturnType<typeof knownOf>>()
+  const dates = new KeyMap<ServerDate>()
   return async (input: Input, init?: Init) => {
     const pace = settings.paceOf(() => urlOf(input))
     const { pacer, key, clock } = pace.place
     const { followed, byKey } = getOrInsert(known, pacer, () => knownOf(pacer))
     const quotas = () => byKey.of(key, () => new ServerQuotas(followed, maxHold, clock))
+    const date = () => dates.of(urlOf(input).host, () => new ServerDate(settings.now))
     const [cost, priority] = [settings.costOf(input, init), settings.priorityOf(input, init)]
-    return exchange(fetch, { input, init, pace, cost, priority, followed, quotas }, settings)
+    return exchange(fetch, { input, init, pace, cost, priority, followed, quotas, date }, settings)
   }
 }
 
@@ -65,13 +68,19 @@ function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Pr
     if (outcome === undefined) return again
     const { response, retry } = outcome
     if (!retry || !repeatable) return response
-    // Nobody waits: the body may have a clone that nobody reads. Reading may have failed already. node-fetch has a stream of Node.
-    response.body?.cancel?.().catch(() => undefined)
+    discard(response)
     attempt++
     return again
   }
   const { runTimeout } = settings
   return pace.throttle(run, { cost, signal: signalOf(request), priority, runTimeout }) as Promise<Response>
+}
+
+/** Gives up the body of a response. Nobody waits for that: the body may have a clone that nobody reads. */
+function discard({ body }: Response): void {
+  if (body?.cancel)
+    body.cancel().catch(() => undefined) // reading may have failed already
+  else (body as { resume?(): void } | null)?.resume?.() // node-fetch has a stream of Node, whose connection waits until it is read
 }
 
 /**
@@ -81,7 +90,7 @@ function exchange(fetch: Fetch, request: Sent, settings: PacedFetchSettings): Pr
  */
 async function sendIfLeft(
   send: () => Promise<Response>,
-  { pace, cost, followed, quotas }: Sent,
+  { pace, cost, followed, quotas, date }: Sent,
   attempt: number,
   settings: PacedFetchSettings,
 ): Promise<{ response: Response; retry: boolean } | undefined> {
@@ -95,7 +104,7 @@ async function sendIfLeft(
   const flight = server.send(cost)
   try {
     const response = await send()
-    const info = infoOf(response.headers, now())
+    const info = infoOf(response.headers, now(), date())
     server.note(flight, info.quotas, backoff)
     return { response, retry: obey({ pace, followed }, response.status, info, attempt, settings) }
   } finally {
@@ -140,9 +149,9 @@ function spentWait({ quotas }: ParsedRateLimit, followed: readonly Followed[], b
  * The limits in the fields of a response. No limits for a response from a cache, because such fields are out of date (section 5 of
  * the IETF draft of the RateLimit fields).
  */
-function infoOf(headers: Headers, now: number): ParsedRateLimit {
+function infoOf(headers: Headers, now: number, date: ServerDate): ParsedRateLimit {
   const info = parseRateLimit(headers, now)
-  return headers.has('age') ? { ...info, quotas: [] } : info
+  return headers.has('age') || date.isOld(headers) ? { ...info, quotas: [] } : info
 }
 
 interface Sent {
@@ -157,6 +166,8 @@ interface Sent {
    * a key are removed when the key is idle.
    */
   readonly quotas: () => ServerQuotas
+  /** The newest `Date` of the host. Call `date` at each use too. */
+  readonly date: () => ServerDate
 }
 
 /** True if the method or an `Idempotency-Key` allows a second send, and the body can be sent twice. */
@@ -165,7 +176,7 @@ function isRepeatable({ input, init }: Sent, methods: ReadonlySet<string>): bool
   const body: unknown = init?.body
   const streams =
     typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || body instanceof ReadableStream)
-  if (streams) return false
+  if (streams || 'pipe' in Object(given?.body)) return false // node-fetch cannot copy a body again
   const method = init?.method ?? given?.method ?? 'GET'
   return methods.has(method.toUpperCase()) || new Headers(init?.headers ?? given?.headers).has('idempotency-key')
 }

@@ -82,6 +82,37 @@ describe('pacedFetch', () => {
     expect(await timeline.read()).toBe('200+0 A+0 200+100 B+100 200+200 C+200')
   })
 
+  test.each([
+    ['a clock as here', 0],
+    ['a clock five minutes behind', -300_000],
+    ['a clock three seconds ahead', 3000],
+  ])('a response that a cache keeps without Age, of a server with %s, delays calls once', async (_what, skew) => {
+    const spent = (at: number) => ({ date: new Date(start + at + skew).toUTCString(), ratelimit: '"burst";r=0;t=4' })
+    const { timeline, get } = site([
+      [200, spent(0)],
+      [200, spent(0)],
+      [200, spent(10_000)],
+    ])
+    timeline.write('A', get(url))
+    await timeline.pass(10_000)
+    for (const name of 'BCD') timeline.write(name, get(url))
+    expect(await timeline.read()).toBe('200+0 A+0 200+10000 B+10000 200+10100 C+10100 200+14100 D+14100')
+  })
+
+  test('the fields of a server whose clock was set back delay calls, once its clock shows a new time', async () => {
+    const spent = (at: number) => ({ date: new Date(start + at).toUTCString(), ratelimit: '"burst";r=0;t=4' })
+    const { timeline, get } = site([
+      [200, spent(0)],
+      [200, spent(-10_000)],
+      [200, spent(5000)],
+    ])
+    for (const name of 'ABCD') {
+      timeline.write(name, get(url))
+      await timeline.pass(name === 'C' ? 0 : 10_000)
+    }
+    expect(await timeline.read()).toBe('200+0 A+0 200+10000 B+10000 200+20000 C+20000 200+24000 D+24000')
+  })
+
   test('the backoff doubles with each retry, with jitter', async () => {
     const { timeline, get } = site([[503], [503], [503], [503], [503]], { random: () => 0.5 })
     const response = get(url)
@@ -107,6 +138,11 @@ describe('pacedFetch', () => {
     const flowing = stream.get(url, { method: 'PUT', body: new Blob(['x']).stream(), duplex: 'half' } as RequestInit)
     await stream.timeline.read()
     expect((await flowing).status).toBe(429)
+    const nodeFetch = site(refusals())
+    const piped = { ...foreign(url, { method: 'PUT' }), body: Readable.from(['x']) }
+    const unread = nodeFetch.get(piped as never)
+    await nodeFetch.timeline.read()
+    expect((await unread).status).toBe(429)
     const put = site(refusals())
     put.timeline.write('A', put.get(new Request(url, { method: 'PUT', body: 'x' })))
     expect(await put.timeline.read()).toBe('429(x)+0 200(x)+1000 A+1000')

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { Agent, createServer, get as httpGet, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { slidingLog, tokenBucket } from '../../../src/index.ts'
 import { Pacer, pacedFetch } from '../../../src/pacer/index.ts'
@@ -10,9 +11,12 @@ afterEach(() => {
 })
 
 /** A server on a free port. */
-async function serve(answer: (request: IncomingMessage) => [status: number, headers: OutgoingHttpHeaders]) {
+async function serve(
+  answer: (request: IncomingMessage) => [status: number, headers: OutgoingHttpHeaders],
+  body: string = 'answer',
+) {
   const server = createServer((request, response) => {
-    request.resume().on('end', () => response.writeHead(...answer(request)).end('answer'))
+    request.resume().on('end', () => response.writeHead(...answer(request)).end(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closers.push(() => {
@@ -116,6 +120,29 @@ test('Retry-After-Ms of a refusal is obeyed to the millisecond, and not Retry-Af
   const [refused = 0, admitted = 0] = times
   expect(admitted - refused).toBeGreaterThanOrEqual(150)
   expect(admitted - refused).toBeLessThan(5000)
+})
+
+test('a refusal with a large body leaves its connection to the next attempt, also with a body as node-fetch has it', async () => {
+  let requests = 0
+  const url = await serve(
+    () => (++requests === 1 ? [429, { 'retry-after-ms': '10' }] : [200, {}]),
+    'x'.repeat(1_000_000),
+  )
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  closers.push(() => agent.destroy())
+  const nodeFetch = (to: unknown) =>
+    new Promise((resolve, reject) => {
+      const done = (from: IncomingMessage) =>
+        resolve({
+          status: from.statusCode,
+          headers: new Headers(from.headers as never),
+          body: from.pipe(new PassThrough()),
+        })
+      httpGet(String(to), { agent }, done).on('error', reject)
+    })
+  const get = pacedFetch(nodeFetch as typeof fetch, { pacer: new Pacer({ policies: policies() }), random: () => 0 })
+  expect((await get(url)).status).toBe(200)
+  expect(requests).toBe(2)
 })
 
 test('absurd fields hold a request for maxHold at most', async () => {
