@@ -65,11 +65,11 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('is at most 632 kB, and unpacks to 2,585 kB, of which ES modules and declarations are 1,476 kB', () => {
+  test('is at most 632 kB, and unpacks to 2,585 kB, of which ES modules and declarations are 1,477 kB', () => {
     const modules = packed.files.filter(({ path }) => /^dist\/(?!cjs\/)/.test(path))
     expect(packed.size).toBeLessThan(632_000)
     expect(packed.unpackedSize).toBeLessThan(2_585_000)
-    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_476_000)
+    expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_477_000)
   })
 
   test('names the two builds and the declarations of every entry point', () => {
