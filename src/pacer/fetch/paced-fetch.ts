@@ -47,7 +47,7 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
     const { pacer, key, clock } = pace.place
     const { followed, byKey } = getOrInsert(known, pacer, () => knownOf(pacer))
     const quotas = () => byKey.of(key, () => new ServerQuotas(followed, maxHold, clock))
-    const date = () => dates.of(urlOf(input).host, () => new ServerDate(settings.now))
+    const date = () => dates.of(hostOf(input), () => new ServerDate(settings.now))
     const [cost, priority] = [settings.costOf(input, init), settings.priorityOf(input, init)]
     return exchange(fetch, { input, init, pace, cost, priority, followed, quotas, date }, settings)
   }
@@ -186,8 +186,18 @@ function signalOf({ input, init }: Sent): AbortSignal | undefined {
   return requestIn(input)?.signal
 }
 
+function addressOf(input: Input): string {
+  return requestIn(input)?.url ?? String(input)
+}
+
 function urlOf(input: Input): URL {
-  return new URL(requestIn(input)?.url ?? (input as string | URL))
+  return new URL(addressOf(input))
+}
+
+/** Undefined for a relative address, which some kinds of `fetch` accept. */
+function hostOf(input: Input): string | undefined {
+  const address = addressOf(input)
+  return URL.canParse(address) ? new URL(address).host : undefined
 }
 
 /** The request, also one of another `fetch`, such as that of undici. Undefined for a URL. */

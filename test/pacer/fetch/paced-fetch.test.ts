@@ -113,6 +113,12 @@ describe('pacedFetch', () => {
     expect(await timeline.read()).toBe('200+0 A+0 200+10000 B+10000 200+20000 C+20000 200+24000 D+24000')
   })
 
+  test('a relative address, which the fetch of SvelteKit accepts, is sent', async () => {
+    const { timeline, get } = site([[429, { 'retry-after': '1' }]])
+    timeline.write('A', get('/api'))
+    expect(await timeline.read()).toBe('429+0 200+1000 A+1000')
+  })
+
   test('the backoff doubles with each retry, with jitter', async () => {
     const { timeline, get } = site([[503], [503], [503], [503], [503]], { random: () => 0.5 })
     const response = get(url)
