@@ -344,3 +344,23 @@ test('units that were used before setRate still count when booked units are give
     1020, 1020, 1020, 1020, 1020, 2020,
   ])
 })
+
+test('units that were used before setRate still count after a lower rate, under which a call was booked and left', async () => {
+  const pacer = timeline.pacer(slidingLog({ limit: 10, window: '1s' }), { store })
+  for (let n = 0; n < 9; n++) {
+    timeline.write('A', pacer.acquire())
+    await timeline.pass(30)
+  }
+  pacer.setRate(2)
+  const leaving = new AbortController()
+  timeline.write('B', pacer.acquire(1, { signal: leaving.signal }))
+  await timeline.pass(50)
+  leaving.abort()
+  await timeline.pass(50)
+  pacer.setRate(10)
+  for (let n = 0; n < 3; n++) timeline.write('C', pacer.acquire())
+  await timeline.read()
+  const starts = timeline.events.filter((event) => /^[AC]/.test(event)).map((event) => Number(event.slice(2)))
+  expect(starts.slice(10)).toEqual([1020, 1050])
+  expect(starts[9]).toBeLessThan(1000)
+})

@@ -106,9 +106,9 @@ function compact(s: Numbers, i: number, first: number): void {
   if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
 }
 
-/** Removes the oldest entries. The newest entries that together have at least `units` units remain. */
-export function keepNewest(s: Numbers, i: number, units: number): void {
-  const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
+/** Removes the oldest entries. Of those before the entry `end`, the newest that together have at least `units` units remain. */
+export function keepNewest(s: Numbers, i: number, end: number, units: number): void {
+  const spare = totalOf(s, i, end - 1) - units
   let first = s[i + 1] as number
   while (totalOf(s, i, first) <= spare) first++
   dropBefore(s, i, first)

@@ -119,10 +119,14 @@ export class SlidingLog extends Algorithm {
     dropBefore(s, i, this.#firstAt(s, i, at))
   }
 
-  /** Adds the cost of a refused call, and removes all but the newest `limit` units: older units change no later decision. */
+  /**
+   * Adds the cost of a refused call. Then removes all but the newest `limit` units that are not booked: older units change no later decision,
+   * also if the booked units are given back.
+   */
   override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
-    keepNewest(s, i, this.limit)
+    const booked = firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, at)
+    keepNewest(s, i, booked, this.limit)
   }
 
   /** Removes `cost` units, the newest first. */
@@ -186,17 +190,13 @@ export class SlidingLog extends Algorithm {
   }
 
   /**
-   * Multiplies the units by `times / per`, and does not change the times. Removes the oldest units above the limit, except booked units: they
-   * may be given back, and the units that were used before still count then.
+   * Multiplies the units by `times / per`, and does not change the times. Units above a lower limit stay: the limit may rise again, and newer
+   * units may be given back.
    */
   override carry(s: Numbers, i: number, at: number, _from: Algorithm, times: number, per: number): void {
     this.#advance(s, i, at)
     scale(s, i, times, per)
     if (times !== per) s[i + 4] = 0
-    const end = s[i + 2] as number
-    if (end === 0) return
-    const booked = totalOf(s, i, end - 1) - totalOf(s, i, firstAbove(s, i + header, s[i + 1] as number, end, at) - 1)
-    keepNewest(s, i, this.limit + booked)
   }
 
   /** Merges two logs to one entry, with the newest time and the larger sum, because all entries together could be too many. */

@@ -703,7 +703,7 @@ describe('options', () => {
   })
 })
 
-test('a log whose limit falls while units are booked ahead forgets no used unit, as in memory', async () => {
+test('a log whose limit falls and rises while units are booked ahead forgets no used unit, as in memory', async () => {
   const seen = await Promise.all(
     [
       memoryStore,
@@ -726,9 +726,33 @@ test('a log whose limit falls while units are booked ahead forgets no used unit,
       const next = await lower.run({ verb: 'reserve', keys: ['k'], maxWait: Infinity })
       for (const { tickets } of booked.slice(10)) await lower.run({ verb: 'settle', keys: ['k'], costs: [-1], tickets })
       const { policies } = await lower.run({ verb: 'peek', keys: ['k'] })
-      return [next.decision.allowed, next.wait, policies[0]?.used]
+      await lower.run({ verb: 'settle', keys: ['k'], costs: [-1], tickets: next.tickets })
+      const again = await open(10, lower).run({ verb: 'peek', keys: ['k'] })
+      return [next.decision.allowed, next.wait, policies[0]?.used, again.policies[0]?.used]
     }),
   )
   expect(seen[1]).toEqual(seen[0])
-  expect(seen[0]).toEqual([true, 995, 6])
+  expect(seen[0]).toEqual([true, 995, 11, 10])
+})
+
+test('a refused call that counts forgets no used unit while units are booked ahead, as in memory', async () => {
+  const clock = new ManualClock()
+  const stores = [
+    memoryStore({ clock: clock.now }),
+    redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
+  ]
+  for (const store of stores) {
+    const policies = slidingLog({ limit: 5, window: '1m', countRefused: true })
+    const limiter = new RateLimiter({ policies, store, name: 'counted' })
+    for (let call = 0; call < 5; call++) await limiter.consume('k')
+    const seen: unknown[] = []
+    for (let round = 0; round < 3; round++) {
+      clock.advance(1)
+      const reservation = await limiter.reserve('k', { cost: 5, maxWait: '2m' })
+      for (let call = 0; call < 6; call++) seen.push((await limiter.consume('k')).allowed)
+      await reservation.cancel()
+      seen.push(reservation.allowed, (await limiter.peek('k')).remaining)
+    }
+    expect(seen).toEqual(Array(3).fill([false, false, false, false, false, false, true, 0]).flat())
+  }
 })

@@ -108,8 +108,8 @@ export const otherLogEntries = `
       s.base = min(s.base, time)
     end
 
-    local function keepNewest(s, units)
-      local spare = totalOf(s, s[3] - 1) - units
+    local function keepNewest(s, last, units)
+      local spare = totalOf(s, last - 1) - units
       local first = s[2]
       while totalOf(s, first) <= spare do first = first + 1 end
       dropBefore(s, first)

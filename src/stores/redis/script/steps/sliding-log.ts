@@ -96,7 +96,7 @@ ${otherLogEntries}
 
     function log.count(p, s, at, cost)
       log.take(p, s, at, min(cost, p.limit), 0)
-      keepNewest(s, p.limit)
+      keepNewest(s, firstAfter(s, at), p.limit)
     end
 
     function log.refund(p, s, at, cost)
@@ -145,7 +145,6 @@ ${otherLogEntries}
       advance(p, s, at)
       scale(s, times, per)
       if times ~= per then s[5] = 0 end
-      if s[3] > 0 then keepNewest(s, p.limit + totalOf(s, s[3] - 1) - totalOf(s, firstAfter(s, at) - 1)) end
     end
   end)
 end
