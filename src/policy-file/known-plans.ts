@@ -5,6 +5,18 @@ import { type PlanOfFile, type PolicyDocument, sourceOf } from './policy-documen
 /** How many plans are remembered at most. */
 const most = 1000
 
+/** A plan that `plan` was asked for. */
+export interface AskedPlan {
+  readonly limiter: string
+  readonly plan: string | undefined
+  /** The plan in the newest valid version of the file. */
+  newest: PlanOfFile
+  /** The plan that applies: `newest`, or an earlier version if calls fail under `newest`. */
+  used: PlanOfFile
+  /** The plan before `used`, from the first call that fails under `used` until a call is decided under `used`. */
+  before?: PlanOfFile | undefined
+}
+
 /** The plans of all versions of a file. A plan that is the same in two versions is the same object, so that a limiter finds it fast. */
 export class KnownPlans {
   readonly #known = new LRUCache<string, PlanOfFile>({ max: most })

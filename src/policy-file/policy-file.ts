@@ -13,7 +13,7 @@ import {
 import type { PlanLike } from '../limiter/index.ts'
 import { rememberEarlier } from '../policy/index.ts'
 import { writeJson } from './json-document.ts'
-import { KnownPlans } from './known-plans.ts'
+import { type AskedPlan, KnownPlans } from './known-plans.ts'
 import { changesBetween, lineOf, type PolicyChange } from './policy-changes.ts'
 import { type LimiterPlans, type PlanOfFile, type PolicyDocument, readPolicyDocument } from './policy-document.ts'
 
@@ -68,16 +68,6 @@ interface SeenError {
   readonly error: HeadgateError
   /** When the error was first seen, in milliseconds since the epoch. */
   readonly since: number
-}
-
-/** A plan that `plan` was asked for. */
-interface AskedPlan {
-  readonly limiter: string
-  readonly plan: string | undefined
-  /** The plan in the newest valid version of the file. */
-  newest: PlanOfFile
-  /** The plan that applies: `newest`, or an earlier version if calls fail under `newest`. */
-  used: PlanOfFile
 }
 
 /** The policies of the file's version in effect. See `policiesFrom`. */
@@ -141,9 +131,8 @@ export class PolicyFile {
   }
 
   /**
-   * The limiters of the version in effect by name, each with its own plan and its named plans. For tools that look at all limiters. A new
-   * version may lack a limiter or plan that was only listed, and not asked for with `plan`. Example:
-   * `limits.limiters().get('api')?.plans.keys()`.
+   * The limiters of the version in effect by name, each with its own plan and its named plans. A new version may lack a limiter or plan that
+   * was only listed, and not asked for with `plan`. Example: `limits.limiters().get('api')?.plans.keys()`.
    */
   limiters(): ReadonlyMap<string, LimiterPlans> {
     return new Map(this.#document)
@@ -210,22 +199,24 @@ export class PolicyFile {
 
   /** Uses the new version, until a call fails under it and succeeds under the version before, and the call's own key is not the cause. */
   #use(asked: AskedPlan, plan: PlanOfFile): void {
-    const earlier = asked.used
-    asked.newest = plan
-    asked.used = plan
+    const earlier = asked.before ?? asked.used
+    Object.assign(asked, { newest: plan, used: plan, before: undefined })
     if (plan === 'unlimited') return
     let found: SeenError | undefined
     const onUnusable = (error: HeadgateError, byCall: boolean) => {
       if (asked.used !== plan) return
       if (!byCall) asked.used = earlier
       else if (found !== undefined) return
+      else asked.before = earlier
       const place = [asked.limiter, ...(asked.plan === undefined ? [] : ['plans', asked.plan])].join('.')
       const message = `${this.#name}, limiters.${place}: a call fails under the new plan. ${error.message}`
       this.#reportUnusable(new HeadgateError(error.code, message))
       found = this.#unusable
     }
     const onUsed = () => {
-      if (asked.used === plan && this.#unusable === found) this.#unusable = undefined
+      if (asked.used !== plan) return
+      asked.before = undefined
+      if (this.#unusable === found) this.#unusable = undefined
     }
     rememberEarlier(plan, { plan: earlier, onUnusable, onUsed })
   }

@@ -291,6 +291,27 @@ test('a call of a limiter that does not fit a new plan is decided under the plan
   expect(errors.map(({ code }) => code)).toEqual(['HEADGATE_COST', 'HEADGATE_KEY'])
 })
 
+test('after two versions that no call can use, calls are decided under the version before both', async () => {
+  const version = (...more: object[]) => ({ limiters: { api: [{ policy: '5/1m', name: 'calls' }, ...more] } })
+  freshFile(version())
+  const errors: HeadgateError[] = []
+  const limits = opened({ onInvalid: (error) => void errors.push(error), onChange: () => {} })
+  const limiter = new RateLimiter({ name: 'api', policies: 'unlimited' })
+  const now = () => limiter.withPlan(limits.plan('api'))
+  for (const [n, limit] of [1, 2].entries()) {
+    write(version({ policy: `${limit}/1d`, name: 'day', scope: 'tenant' }))
+    await seen(() => expect(now().policies[1]?.limit).toBe(limit))
+    for (let call = 0; call < 2; call++) {
+      expect((await now().consume('ann')).policies).toMatchObject([{ remaining: 4 - 2 * n - call }])
+    }
+    expect(errors.map(({ code }) => code)).toEqual(Array(n + 1).fill('HEADGATE_KEY'))
+  }
+  write(version({ policy: '9/1d', name: 'day' }))
+  await seen(() => expect(now().policies[1]?.limit).toBe(9))
+  expect((await now().consume('ann')).policies).toMatchObject([{ remaining: 0 }, { remaining: 8 }])
+  expect(limits.health().error).toBeUndefined()
+})
+
 test('a wrong key of one request takes back no version that another request has used', async () => {
   freshFile({ limiters: { api: [{ policy: '9/1h', name: 'calls' }] } })
   const errors: string[] = []
