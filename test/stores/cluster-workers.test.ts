@@ -44,6 +44,21 @@ test('the primary and its workers share one limit', async () => {
   expect(own.consumeSync('k').remaining).toBe(99)
 })
 
+test('two stores of one name in a worker, as Next.js makes them, get their own answers', async () => {
+  primary({ name: 'twice' })
+  const worker = await started()
+  const one = new RateLimiter({ name: 'one', policies: '5/1h sliding-log', store: worker.store('twice', 10_000) })
+  const two = new RateLimiter({ name: 'two', policies: hundred, store: worker.store('twice', 9000) })
+  const limits: unknown[] = []
+  let admitted = 0
+  for (let call = 0; call < 20; call++) {
+    const [a, b] = await Promise.all([one.consume('k'), two.consume('k')])
+    if (a.allowed) admitted++
+    limits.push(a.limit, b.limit)
+  }
+  expect([admitted, ...new Set(limits)]).toEqual([5, 5, 100])
+})
+
 test('a worker that dies leaves only the units it took, and a new worker continues', async () => {
   primary({ name: 'dies' })
   const first = await started()

@@ -16,7 +16,7 @@ function unpackTerms(text) {
 }
 
 function ledgerOf(name, timeout, terms) {
-  const id = `${name} ${terms}`
+  const id = `${name} ${timeout} ${terms}`
   if (!ledgers.has(id)) ledgers.set(id, storeOf(name, timeout).open(unpackTerms(terms)))
   return ledgers.get(id)
 }
@@ -25,8 +25,9 @@ const stores = new Map()
 process.setMaxListeners(0) // a store for each test
 
 function storeOf(name, timeout) {
-  if (!stores.has(name)) stores.set(name, clusterStore({ name, timeout }))
-  return stores.get(name)
+  const id = `${name} ${timeout}`
+  if (!stores.has(id)) stores.set(id, clusterStore({ name, timeout }))
+  return stores.get(id)
 }
 
 /** Tells the test about each exchange of this worker with the primary. */

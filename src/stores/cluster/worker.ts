@@ -63,7 +63,8 @@ export class WorkerStore implements Store {
    * subscribers.
    */
   readonly #exchanges = new Map<number, PendingCall<void>>()
-  #nextId = 0
+  /** Begins at a random number, because another store of this name in the worker gets the same messages. */
+  #nextId: number = Math.floor(Math.random() * 2 ** 52)
   #closed = false
 
   /** @param timeout the longest time of a call, in milliseconds */
